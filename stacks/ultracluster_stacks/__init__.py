@@ -1,0 +1,1 @@
+"""Reference stacks, one per life cycle, put together by `assemble`."""
