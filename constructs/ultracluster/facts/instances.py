@@ -122,7 +122,7 @@ _READERS: dict[str, Callable[[Any], object]] = {
 
 
 def _instance_type(name: str, row: Mapping[str, Any], dates: Mapping[str, str]) -> InstanceType:
-    values = {
+    values: dict[str, Any] = {
         key: _READERS[key](value) if key in _READERS else tuple(value) if isinstance(value, list) else value
         for key, value in row.items()
     }
