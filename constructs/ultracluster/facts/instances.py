@@ -7,9 +7,10 @@ mapping (`catalog=`), made for example from `catalog()` and `instance_record.fro
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ultracluster.facts.instance_type import (
     Disputed,
@@ -21,9 +22,6 @@ from ultracluster.facts.instance_type import (
     UltraServer,
 )
 from ultracluster.findings import FindingsError, finding
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 __all__ = [
     "Disputed",
@@ -66,6 +64,16 @@ def sources() -> Mapping[str, Source]:
 def catalog_as_of() -> str:
     """The date (YYYY-MM-DD) on which the catalogue was compiled."""
     return str(_document()["as_of"])
+
+
+def api_fields() -> frozenset[str]:
+    """The fields that follow from a DescribeInstanceTypes record; `scripts/refresh_catalog.py` keeps them in step."""
+    return frozenset(_document()["api_fields"])
+
+
+def kept_fields(name: str) -> frozenset[str]:
+    """The API fields of a type for which another source is believed; empty for a type without such a dispute."""
+    return frozenset(_document()["instances"].get(name, {}).get("kept", ()))
 
 
 def card_indexes(text: str) -> tuple[int, ...]:
@@ -125,6 +133,7 @@ def _instance_type(name: str, row: Mapping[str, Any], dates: Mapping[str, str]) 
     values: dict[str, Any] = {
         key: _READERS[key](value) if key in _READERS else tuple(value) if isinstance(value, list) else value
         for key, value in row.items()
+        if key != "kept"
     }
     price = row["sources"]["on_demand_usd_per_hour"]
     price_as_of = dates[price] if row["on_demand_usd_per_hour"] else None
