@@ -54,8 +54,9 @@ demo: $(STAMP)  ## deploy the reference cluster into the embedded AWS and show w
 	ultracluster local deploy $(CLUSTER)
 	ultracluster local status $(CLUSTER)
 
-test: $(STAMP)  ## run all tests
-	pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+# Whole files go to one worker, so that what a module's fixtures build (a wheel, a deployment) is built once.
+test: $(STAMP)  ## run all tests (PYTEST_ARGS="-k lustre" for some)
+	pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 lint: $(STAMP)  ## formatting, rules, types, layers, shell scripts
 	ruff format --check .

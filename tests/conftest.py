@@ -47,6 +47,12 @@ settings.register_profile("ci", settings.get_profile("developer"), derandomize=T
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start the files with slow tests first: workers take whole files, and a long one at the end would run alone."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The top folder of the checkout."""
