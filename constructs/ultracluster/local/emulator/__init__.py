@@ -1,0 +1,1 @@
+"""What runs inside the server process: MiniStack, and the module that teaches it what it lacks."""
