@@ -66,8 +66,8 @@ class BucketRequest:
     Attributes:
         name: the user's stable name.
         purpose: training data or checkpoints.
-        versioned: keep overwritten and deleted objects; `None` keeps them for checkpoints, which cannot be made again, and
-            not for data, which has a source.
+        versioned: keep overwritten and deleted objects; `None` keeps them for checkpoints, which cannot be made again,
+            and not for data, which has a source.
         customer_key: whether a customer-managed KMS key is given.
         transitions: colder tiers; `None` chooses tiers from which objects can still be read at once.
         noncurrent_days: days to keep an overwritten or deleted version.
@@ -143,7 +143,10 @@ def check_bucket_links(
         links: each association with its subject.
     """
     return tuple(
-        found for subject, link in links if link.bucket in buckets for found in _check_link(buckets[link.bucket], link, subject)
+        found
+        for subject, link in links
+        if link.bucket in buckets
+        for found in _check_link(buckets[link.bucket], link, subject)
     )
 
 
@@ -168,14 +171,17 @@ def _check_transitions(transitions: tuple[Transition, ...], subject: str) -> Ite
         where = f"{subject}.transitions[{index}]"
         facts = storage_class(transition.storage_class)
         if facts is None:
-            yield finding("UC-STG-001", f"{where}.storage_class", f"{transition.storage_class!r} is not a storage class of S3")
+            yield finding(
+                "UC-STG-001", f"{where}.storage_class", f"{transition.storage_class!r} is not a storage class of S3"
+            )
             continue
         if not facts.readable_at_once:
             yield finding(
                 "UC-DRA-011",
                 f"{where}.storage_class",
                 f"{transition.storage_class} of the whole bucket: reading an object fails until it is restored",
-                "use INTELLIGENT_TIERING, STANDARD_IA or GLACIER_IR, or archive a prefix that is not linked (archived_prefixes)",
+                "use INTELLIGENT_TIERING, STANDARD_IA or GLACIER_IR, or archive a prefix that is not linked "
+                "(archived_prefixes)",
             )
         if transition.after_days < facts.earliest_days or transition.after_days <= earlier:
             least = max(facts.earliest_days, earlier + 1)
@@ -196,7 +202,9 @@ def _check_archived(request: BucketRequest, subject: str) -> Iterator[Finding]:
             yield finding("UC-STG-005", f"{where}.prefix", "an empty prefix is the whole bucket", "name a prefix")
         facts = storage_class(archived.storage_class)
         if facts is None:
-            yield finding("UC-STG-001", f"{where}.storage_class", f"{archived.storage_class!r} is not a storage class of S3")
+            yield finding(
+                "UC-STG-001", f"{where}.storage_class", f"{archived.storage_class!r} is not a storage class of S3"
+            )
         elif archived.after_days < facts.earliest_days:
             yield finding(
                 "UC-STG-004",
@@ -218,7 +226,7 @@ def _check_link(bucket: BucketPlan, link: DataRepositoryRequest, subject: str) -
         yield finding(
             "UC-DRA-010",
             f"{subject}.auto_export",
-            f"DELETED removes objects of {bucket.name!r}, which keeps no versions: a removed file is gone in both places",
+            f"DELETED removes objects of {bucket.name!r}, which keeps no versions: a removed file is gone for good",
             "keep versions in the bucket (versioned), or do not export DELETED",
         )
     for archived in bucket.archived_prefixes:
@@ -236,7 +244,9 @@ def _decisions(request: BucketRequest, subject: str) -> Iterator[Decision]:
     versioned = _versioned(request)
     because = "asked for"
     if request.versioned is None:
-        because = "a checkpoint cannot be made again" if versioned else "data has a source; versions would double its cost"
+        because = (
+            "a checkpoint cannot be made again" if versioned else "data has a source; versions would double its cost"
+        )
     yield Decision(subject=f"{subject}.versioned", value="yes" if versioned else "no", because=because)
     tiers = ", ".join(f"{each.storage_class} after {each.after_days} days" for each in _transitions(request))
     yield Decision(

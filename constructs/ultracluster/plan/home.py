@@ -208,7 +208,7 @@ def _check_zones(request: HomeRequest, subject: str) -> Iterator[Finding]:
         yield finding(
             "UC-EFS-001",
             f"{subject}.one_zone",
-            f"a One Zone file system in {request.one_zone} cannot have mount targets in {', '.join(zones) or 'no zone'}",
+            f"a One Zone file system in {request.one_zone} has its only mount target there, not in {', '.join(zones)}",
             "leave one_zone out for a Regional file system, or use that one zone only",
         )
 
@@ -249,7 +249,7 @@ def _check_access_points(request: HomeRequest, subject: str) -> Iterator[Finding
             yield finding(
                 "UC-STG-003",
                 f"{where}.path",
-                f"{point.path!r} is not a directory of at most four levels and {facts.access_point_path_length} characters",
+                f"{point.path!r} is not a directory of at most 4 levels, {facts.access_point_path_length} characters",
                 'write it like "/jobs/team"',
             )
         for name, value in (("uid", point.uid), ("gid", point.gid)):
@@ -259,7 +259,10 @@ def _check_access_points(request: HomeRequest, subject: str) -> Iterator[Finding
                 )
         if not facts.permissions.fullmatch(point.permissions):
             yield finding(
-                "UC-STG-003", f"{where}.permissions", f"{point.permissions!r} is not an octal mode", 'write it like "0750"'
+                "UC-STG-003",
+                f"{where}.permissions",
+                f"{point.permissions!r} is not an octal mode",
+                'write it like "0750"',
             )
         if names.index(point.name) != index:
             yield finding("UC-STG-003", f"{where}.name", f"{point.name!r} is used twice", "give each its own name")
@@ -302,7 +305,7 @@ def _decisions(request: HomeRequest, subject: str) -> Iterator[Decision]:
     yield Decision(
         subject=f"{subject}.transport",
         value="TLS only",
-        because="the file-system policy refuses a mount without TLS and access that does not come through a mount target",
+        because="the file-system policy refuses a mount without TLS, and access that passes by the mount targets",
     )
 
 
@@ -331,7 +334,7 @@ def _check_clients(plan: HomePlan, clients: Sequence[StorageClient], subject: st
         yield finding(
             "UC-EFS-007",
             f"{subject}.purpose" if heavy else f"{subject}.throughput_mode",
-            f"{what} on EFS for {nodes} nodes: reads of one file system are capped far below what {limit} nodes ask for",
+            f"{what} on EFS for {nodes} nodes: one file system is capped far below what {limit} nodes ask for",
             "keep home and code here; put data and checkpoints on Lustre or S3"
             if heavy
             else "use elastic throughput, and put data and checkpoints on Lustre or S3",

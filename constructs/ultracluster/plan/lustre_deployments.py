@@ -1,12 +1,12 @@
-"""The deployment of an FSx for Lustre file system, as small frozen classes: one per kind, each with the settings it has.
+"""The deployment of an FSx for Lustre file system, as small frozen classes: one per kind, with the settings it has.
 
-`DeploymentFields` is the flat form behind them: every setting, absent ones as `None`. A cluster file is read into it and
-a template can be, so that a combination that does not fit is judged and explained instead of being impossible to write.
+`DeploymentFields` is the flat form behind them: every setting, absent ones as `None`. A cluster file is read into it
+and a template can be, so that a combination that does not fit is judged and explained, not just impossible to write.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 __all__ = [
@@ -35,8 +35,8 @@ class ReadCache:
     """The SSD read cache of an Intelligent-Tiering file system.
 
     Attributes:
-        mode: how its size is chosen; in proportion to the throughput unless said otherwise, because a fixed size does not
-            grow with the throughput.
+        mode: how its size is chosen; in proportion to the throughput unless said otherwise, because a fixed size does
+            not grow with the throughput.
         size_gib: size in GiB, only with `USER_PROVISIONED`.
     """
 
@@ -191,8 +191,6 @@ def fields_of(deployment: LustreDeployment) -> DeploymentFields:
 
 
 def _spelled(fields: DeploymentFields) -> DeploymentFields:
-    from dataclasses import replace
-
     if fields.deployment_type == "INTELLIGENT_TIERING":
         return replace(
             fields,

@@ -47,7 +47,7 @@ class LustreRequest:
     Attributes:
         name: the user's stable name; construct ids follow from it.
         deployment: kind, size and speed.
-        compression: LZ4 unless said otherwise: it raises the effective throughput of compressible data and costs nothing.
+        compression: LZ4 unless said otherwise: less is read and written for data that compresses, at no charge.
         file_system_type_version: server version; `"2.15"` unless said otherwise, because the service's own default is
             2.10 on most deployment types, which has no associations and does not serve present clients.
         customer_key: whether a customer-managed KMS key is given.
@@ -108,12 +108,12 @@ class MetadataPlan:
     Attributes:
         mode: `AUTOMATIC` follows the capacity; `USER_PROVISIONED` is a fixed rate.
         written_iops: the value in the template, absent with `AUTOMATIC`.
-        effective_iops: the rate that the file system has.
+        effective_iops: the rate that the file system has, `None` where the service does not say.
     """
 
     mode: Literal["AUTOMATIC", "USER_PROVISIONED"]
     written_iops: int | None
-    effective_iops: int
+    effective_iops: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,22 +9,50 @@ from ultracluster.findings import Finding, finding
 __all__ = ["check_choice", "check_mount_path", "check_prefix", "lies_within"]
 
 # Mounting over one of these hides what the image needs to start.
-_SYSTEM_PATHS = ("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/proc", "/root", "/run", "/sbin", "/sys", "/tmp", "/usr", "/var")
+_SYSTEM_PATHS = (
+    "/",
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/home",
+    "/lib",
+    "/proc",
+    "/root",
+    "/run",
+    "/sbin",
+    "/sys",
+    "/tmp",
+    "/usr",
+    "/var",
+)
 
 
 def check_mount_path(path: str, *, subject: str) -> Iterator[Finding]:
     """A mount path is absolute, plain, and does not hide a directory of the system."""
     plain = path.startswith("/") and not any(part in ("", ".", "..") for part in path[1:].split("/"))
     if not plain or any(character.isspace() or character in "\"'\\$`;" for character in path):
-        yield finding("UC-STG-002", subject, f"{path!r} is not an absolute path without special characters", 'write it like "/fsx"')
+        yield finding(
+            "UC-STG-002",
+            subject,
+            f"{path!r} is not an absolute path without special characters",
+            'write it like "/fsx"',
+        )
     elif path in _SYSTEM_PATHS:
-        yield finding("UC-STG-002", subject, f"{path!r} would hide a directory of the operating system", 'mount below it or elsewhere, like "/fsx"')
+        yield finding(
+            "UC-STG-002",
+            subject,
+            f"{path!r} would hide a directory of the operating system",
+            'mount below it or elsewhere, like "/fsx"',
+        )
 
 
 def check_prefix(prefix: str, *, subject: str) -> Iterator[Finding]:
     """A prefix in a bucket has no leading slash and no empty part."""
-    if prefix and ("//" in prefix or prefix.startswith("/") or prefix.startswith("s3:")):
-        yield finding("UC-STG-005", subject, f"{prefix!r} is not a prefix inside the bucket", 'write it like "data/train/"')
+    if prefix and ("//" in prefix or prefix.startswith(("/", "s3:"))):
+        yield finding(
+            "UC-STG-005", subject, f"{prefix!r} is not a prefix inside the bucket", 'write it like "data/train/"'
+        )
 
 
 def check_choice(value: str, allowed: tuple[str, ...], *, subject: str) -> Iterator[Finding]:
