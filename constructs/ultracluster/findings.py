@@ -18,8 +18,8 @@ __all__ = ["Finding", "FindingsError", "Severity", "finding", "raise_if_errors"]
 class Severity(StrEnum):
     """How a finding is treated.
 
-    `FATAL`: the service refuses it, so nobody can acknowledge it. `ERROR`: almost always wrong; can be acknowledged with a
-    reason. `WARNING`: legal but wasteful or fragile.
+    `FATAL`: the service refuses it, so nobody can acknowledge it. `ERROR`: almost always wrong; can be acknowledged
+    with a reason. `WARNING`: legal but wasteful or fragile.
     """
 
     FATAL = "fatal"
@@ -81,12 +81,10 @@ def finding(rule_id: str, subject: str, message: str, fix: str = "") -> Finding:
     Raises:
         KeyError: the id is not registered, which is a fault of this library.
     """
-    from ultracluster.facts.rules import rule_facts  # noqa: PLC0415 - reading the registry only when something is wrong
+    from ultracluster.facts.rules import rule_facts  # read only when something is wrong
 
     facts = rule_facts(rule_id)
-    return Finding(
-        rule_id=rule_id, severity=facts.severity, subject=subject, message=message, fix=fix or facts.fix
-    )
+    return Finding(rule_id=rule_id, severity=facts.severity, subject=subject, message=message, fix=fix or facts.fix)
 
 
 def raise_if_errors(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -45,9 +45,7 @@ def _read(rule_id: str, row: Mapping[str, object]) -> RuleFacts:
     stages = row["stages"]
     if not isinstance(stages, list):
         raise TypeError(f"{rule_id}.stages: a list is needed")
-    return RuleFacts(
-        rule_id=rule_id, severity=Severity(str(row["severity"])), stages=tuple(map(str, stages)), **text
-    )
+    return RuleFacts(rule_id=rule_id, severity=Severity(str(row["severity"])), stages=tuple(map(str, stages)), **text)
 
 
 @cache
