@@ -1,0 +1,116 @@
+"""Infrastructure for training large models on AWS, as AWS CDK constructs.
+
+Everything public is imported from here: `from ultracluster import ClusterNetwork, TrainingFleet`. Names are loaded on
+first use, so that the pure half (facts, plan, checks) starts without the CDK.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ultracluster.facts.instances import InstanceType, catalog, instance_type
+    from ultracluster.findings import Finding, FindingsError, Severity
+    from ultracluster.fleet.training_fleet import TrainingFleet
+    from ultracluster.network.cluster_network import ClusterNetwork
+    from ultracluster.observability.cluster_dashboard import ClusterDashboard
+    from ultracluster.observability.fleet_alarms import FleetAlarms
+    from ultracluster.observability.notification_topic import NotificationTopic
+    from ultracluster.placement.efa_placement_group import EfaPlacementGroup
+    from ultracluster.plan.capacity import CapacityBlock, OnDemand, Reservation, Spot
+    from ultracluster.plan.cluster import ClusterPlan, plan_cluster
+    from ultracluster.plan.images import Al2023, Ami, Dlami, SsmImage, Ubuntu
+    from ultracluster.plan.network_interfaces import InterfaceLayout
+    from ultracluster.plan.volumes import RootVolume
+    from ultracluster.spec.loader import load_cluster
+    from ultracluster.spot.spot_training_fleet import SpotTrainingFleet
+    from ultracluster.storage.data_repository import DataRepository
+    from ultracluster.storage.lustre_file_system import LustreFileSystem
+    from ultracluster.storage.shared_home import SharedHome
+    from ultracluster.storage.training_bucket import TrainingBucket
+
+__version__ = "0.1.0"
+
+_MODULES = {
+    "Al2023": "plan.images",
+    "Ami": "plan.images",
+    "CapacityBlock": "plan.capacity",
+    "ClusterDashboard": "observability.cluster_dashboard",
+    "ClusterNetwork": "network.cluster_network",
+    "ClusterPlan": "plan.cluster",
+    "DataRepository": "storage.data_repository",
+    "Dlami": "plan.images",
+    "EfaPlacementGroup": "placement.efa_placement_group",
+    "Finding": "findings",
+    "FindingsError": "findings",
+    "FleetAlarms": "observability.fleet_alarms",
+    "InstanceType": "facts.instances",
+    "InterfaceLayout": "plan.network_interfaces",
+    "LustreFileSystem": "storage.lustre_file_system",
+    "NotificationTopic": "observability.notification_topic",
+    "OnDemand": "plan.capacity",
+    "Reservation": "plan.capacity",
+    "RootVolume": "plan.volumes",
+    "Severity": "findings",
+    "SharedHome": "storage.shared_home",
+    "Spot": "plan.capacity",
+    "SpotTrainingFleet": "spot.spot_training_fleet",
+    "SsmImage": "plan.images",
+    "TrainingBucket": "storage.training_bucket",
+    "TrainingFleet": "fleet.training_fleet",
+    "Ubuntu": "plan.images",
+    "catalog": "facts.instances",
+    "instance_type": "facts.instances",
+    "load_cluster": "spec.loader",
+    "plan_cluster": "plan.cluster",
+}
+
+__all__ = [
+    "Al2023",
+    "Ami",
+    "CapacityBlock",
+    "ClusterDashboard",
+    "ClusterNetwork",
+    "ClusterPlan",
+    "DataRepository",
+    "Dlami",
+    "EfaPlacementGroup",
+    "Finding",
+    "FindingsError",
+    "FleetAlarms",
+    "InstanceType",
+    "InterfaceLayout",
+    "LustreFileSystem",
+    "NotificationTopic",
+    "OnDemand",
+    "Reservation",
+    "RootVolume",
+    "Severity",
+    "SharedHome",
+    "Spot",
+    "SpotTrainingFleet",
+    "SsmImage",
+    "TrainingBucket",
+    "TrainingFleet",
+    "Ubuntu",
+    "catalog",
+    "instance_type",
+    "load_cluster",
+    "plan_cluster",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name on first use (PEP 562)."""
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return sorted(__all__)
