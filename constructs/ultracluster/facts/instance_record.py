@@ -4,7 +4,7 @@ A record is one element of `InstanceTypes` as `aws ec2 describe-instance-types -
 the API does not say (interconnect, peak rates, FSx support, prices) stays unknown; nothing is guessed. A record of a
 type that the catalogue has brings its API fields up to date and leaves the others.
 
-Errors raised: `FindingsError` with every fault of a record (UC-SPC-011 shape, UC-SPC-012 contradictions).
+Errors raised: `FindingsError` with every fault of a record (UC-SPC-011) or of a file (UC-SPC-012).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ultracluster.findings import Finding, finding, raise_if_errors
 
 __all__ = ["catalog_with_records", "from_describe_instance_types"]
 
-_SHAPE = "UC-SPC-011"
-_CONTRADICTION = "UC-SPC-012"
+_RECORD = "UC-SPC-011"
+_FILE = "UC-SPC-012"
 _NAME = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")
 _RATE = re.compile(r"(?:up to )?(?:(?P<times>\d+)x )?(?P<gbps>\d+(?:\.\d+)?) gigabit", re.IGNORECASE)
 _INTERFACE_TYPES = ("interface", "efa", "efa-only")
@@ -78,16 +78,16 @@ def _records(path: Path, findings: list[Finding]) -> list[tuple[str, object]]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        findings.append(finding(_SHAPE, str(path), f"cannot be read: {error.strerror}"))
+        findings.append(finding(_FILE, str(path), f"cannot be read: {error.strerror}"))
         return []
     except (ValueError, RecursionError) as error:
-        findings.append(finding(_SHAPE, str(path), f"is not JSON: {error}"))
+        findings.append(finding(_FILE, str(path), f"is not JSON: {error}"))
         return []
     if not isinstance(document, dict) or "InstanceTypes" not in document:
         return [(str(path), document)]
     rows = document["InstanceTypes"]
     if not isinstance(rows, list) or not rows:
-        findings.append(finding(_SHAPE, f"{path}: InstanceTypes", "is not a list with at least one record"))
+        findings.append(finding(_RECORD, f"{path}: InstanceTypes", "is not a list with at least one record"))
         return []
     return [(f"{path}: InstanceTypes[{index}]", row) for index, row in enumerate(rows)]
 
@@ -100,8 +100,8 @@ def _updated(known: InstanceType, added: InstanceType) -> InstanceType:
 def _read(record: object, subject: str) -> tuple[dict[str, Any], list[Finding]]:
     findings: list[Finding] = []
     if record is None:
-        findings.append(finding(_SHAPE, subject, "null is not an object"))
-    return _facts(RecordView(record, subject, findings, _SHAPE)), findings
+        findings.append(finding(_RECORD, subject, "null is not an object"))
+    return _facts(RecordView(record, subject, findings, _RECORD)), findings
 
 
 def _facts(view: RecordView) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def _accelerators(view: RecordView) -> dict[str, Any]:
         return {"vendor": ""}
     return {
         "vendor": makers[0].lower(),
-        "accelerator_name": f"{makers[0]} {names[0]}",
+        "accelerator_name": names[0] if names[0].startswith(makers[0]) else f"{makers[0]} {names[0]}",
         "accelerator_count": sum(counts),
         "accelerator_memory_gib_each": _gib(min(sizes)),
     }
@@ -213,11 +213,11 @@ def _check_cards(view: RecordView, cards: tuple[NetworkCard, ...], most_efa: int
     indexes = [card.index for card in cards]
     if cards and sorted(indexes) != list(range(len(cards))):
         shown = ", ".join(map(str, indexes))
-        view.report(f"indexes {shown} are not 0 to {len(cards) - 1}", key="NetworkCards", rule_id=_CONTRADICTION)
+        view.report(f"indexes {shown} are not 0 to {len(cards) - 1}", key="NetworkCards")
     able = sum(card.carries_efa for card in cards)
     if cards and most_efa > able:
         message = f"{most_efa} is more than the {able} cards that carry EFA, and a card takes one EFA device"
-        view.report(message, key="EfaInfo.MaximumEfaInterfaces", rule_id=_CONTRADICTION)
+        view.report(message, key="EfaInfo.MaximumEfaInterfaces")
 
 
 def _storage(view: RecordView) -> dict[str, Any]:

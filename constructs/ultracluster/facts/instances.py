@@ -205,7 +205,7 @@ def nearest_types(name: str, *, catalog: Mapping[str, InstanceType] | None = Non
         limit: at most so many.
     """
     known = _known(catalog)
-    wanted = name.strip().lower()
+    wanted = name.strip().lower().removeprefix("ml.")  # SageMaker's form
     scores = {entry: _likeness(wanted, facts) for entry, facts in known.items()}
     near = [entry for entry, score in scores.items() if score >= _NEAR]
     return tuple(sorted(near, key=lambda entry: -scores[entry])[:limit])
@@ -215,6 +215,10 @@ def nearest_types(name: str, *, catalog: Mapping[str, InstanceType] | None = Non
 # that size.
 _FAMILY_SHARE = 0.6
 _NEAR = 0.7
+# `p6` for `p6-b200`: before a slip such as `p5` for `p6`.
+_GENERATION = 0.9
+# Likeness of the whole name from which it counts as a slip of the pen, wherever the dot went.
+_SLIP = 0.9
 
 
 def _likeness(wanted: str, facts: InstanceType) -> float:
@@ -223,12 +227,14 @@ def _likeness(wanted: str, facts: InstanceType) -> float:
     def ratio(one: str, other: str) -> float:
         return SequenceMatcher(None, one, other).ratio()
 
+    whole = ratio(wanted, facts.name)
     family, _, size = wanted.partition(".")
     if family and not size:
         named = family == facts.family or family in facts.accelerator_name.lower().split()
-        return 1.0 if named else ratio(wanted, facts.name)
+        return 1.0 if named else whole
     known_family, _, known_size = facts.name.partition(".")
     family_likeness = ratio(family, known_family)
     if family and known_family.startswith((family + "-", family + "e-")):
-        family_likeness = max(family_likeness, 0.8)
-    return _FAMILY_SHARE * family_likeness + (1 - _FAMILY_SHARE) * ratio(size, known_size)
+        family_likeness = max(family_likeness, _GENERATION)
+    parts = _FAMILY_SHARE * family_likeness + (1 - _FAMILY_SHARE) * ratio(size, known_size)
+    return max(parts, whole) if whole >= _SLIP else parts

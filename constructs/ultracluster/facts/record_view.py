@@ -37,10 +37,10 @@ class RecordView:
         if value is not None and self._value is None:
             self.report(f"{_shown(value)} is not an object")
 
-    def report(self, message: str, *, key: str = "", rule_id: str | None = None) -> None:
+    def report(self, message: str, *, key: str = "") -> None:
         """Note a fault of this object, or of the value under one of its keys."""
         path = f"{self.path}.{key}" if key else self.path
-        self._findings.append(finding(rule_id or self._rule_id, path, message))
+        self._findings.append(finding(self._rule_id, path, message))
 
     def has(self, key: str) -> bool:
         """Whether there is a value under the key."""
