@@ -64,7 +64,6 @@ class FleetSpec(SpecModel):
     key_rules: ClassVar[tuple[KeyRule, ...]] = (
         exactly_one("instance_type", "instance_types", example="instance_type: p5.48xlarge"),
         exactly_one("count", "max_count", example="count: 2"),
-        at_most_one("count", "min_count"),
         needs("min_count", "max_count"),
         at_most_one("availability_zone", "availability_zones"),
     )

@@ -49,10 +49,14 @@ def _place(loc: Place, data: object) -> Place:
             value = value[str(step)]
         elif isinstance(value, list | tuple) and isinstance(step, int) and step < len(value):
             value = value[step]
-        elif position < len(loc) - 1 or not isinstance(value, Mapping) or str(step)[:1] in "{[":
+        elif position < len(loc) - 1 or not isinstance(value, Mapping) or _is_member(step, value):
             continue
         place.append(step)
     return tuple(place)
+
+
+def _is_member(step: int | str, value: Mapping[str, object]) -> bool:
+    return step == value.get("kind") or str(step).startswith(("{", "["))
 
 
 def located(findings: Iterable[Finding], source: ClusterSource) -> tuple[Finding, ...]:

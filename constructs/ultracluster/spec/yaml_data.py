@@ -62,7 +62,7 @@ def read_yaml(text: str, *, name: str) -> Reading:
         _refuse_depth(text, name)
         node = yaml.compose(text, Loader=_Loader)
     except yaml.YAMLError as error:
-        raise _syntax(error, name) from None
+        raise _syntax(error, text, name) from None
     data = None if node is None else builder.value(node, ())
     return Reading(data=data, lines=builder.lines, findings=tuple(builder.findings))
 
@@ -102,20 +102,28 @@ def _too_deep(subject: str) -> FindingsError:
     )
 
 
-def _syntax(error: yaml.YAMLError, name: str) -> FindingsError:
+def _syntax(error: yaml.YAMLError, text: str, name: str) -> FindingsError:
     """What PyYAML says, in one line and with a fix for the usual slips."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     subject = name if mark is None else f"{name}:{mark.line + 1}"
     problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error).splitlines()[0]
+    if mark is not None and _indented_with_tab(text, mark.line):
+        return unreadable(subject, "is indented with a tab", "indent with spaces")
     for sign, message, fix in _SLIPS:
         if sign in f"{problem} {getattr(error, 'context', '')}":
             return unreadable(subject, message, fix)
     return unreadable(subject, f"is not YAML: {problem}", "mend the line or the one before it")
 
 
+def _indented_with_tab(text: str, index: int) -> bool:
+    lines = text.splitlines()
+    line = lines[index] if index < len(lines) else ""
+    return "\t" in line[: len(line) - len(line.lstrip())]
+
+
 _SLIPS = (
-    ("found character '\\t'", "has a tab in front of a value", "indent with spaces"),
-    ("found a tab character", "has a tab in front of a value", "indent with spaces"),
+    ("maximum nesting depth", f"is nested more than {MAX_DEPTH} deep", "write a cluster file, or see `ultracluster init`"),
+    ("cannot start any token", "has a value that begins with a character of YAML's own", "put the value in quotes"),
     ("but found another document", "holds more than one document", "keep one document per file (no --- in between)"),
     ("expected a single document", "holds more than one document", "keep one document per file (no --- in between)"),
     (
