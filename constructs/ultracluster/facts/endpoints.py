@@ -1,0 +1,55 @@
+"""Reader of `data/endpoints.json`: the interface endpoints that nodes call, with the reason for each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+__all__ = ["EndpointFacts", "default_endpoints", "endpoint_facts"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointFacts:
+    """One AWS service that a node may call from inside the VPC.
+
+    Attributes:
+        service: the last part of the endpoint service name, for example `ssmmessages` or `ecr.api`.
+        default: whether a network makes it unless told otherwise. Each one is billed per hour and zone, so only what
+            every node calls is on.
+        called_by: who calls it.
+        without_it: what happens when neither the endpoint nor a way to the internet is there.
+        source: the page that documents the endpoint.
+    """
+
+    service: str
+    default: bool
+    called_by: str
+    without_it: str
+    source: str
+
+
+@cache
+def endpoint_facts() -> Mapping[str, EndpointFacts]:
+    """All known interface endpoints by service, the default ones first."""
+    text = resources.files("ultracluster.facts").joinpath("data/endpoints.json").read_text(encoding="utf-8")
+    rows: Mapping[str, Mapping[str, object]] = json.loads(text)["endpoints"]
+    known = {service: _read(service, row) for service, row in rows.items()}
+    return dict(sorted(known.items(), key=lambda item: (not item[1].default, item[0])))
+
+
+def default_endpoints() -> tuple[str, ...]:
+    """The services that every node calls, in alphabetical order."""
+    return tuple(service for service, facts in endpoint_facts().items() if facts.default)
+
+
+def _read(service: str, row: Mapping[str, object]) -> EndpointFacts:
+    return EndpointFacts(
+        service=service,
+        default=row["default"] is True,
+        called_by=str(row["called_by"]),
+        without_it=str(row["without_it"]),
+        source=str(row["source"]),
+    )

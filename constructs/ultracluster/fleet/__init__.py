@@ -1,0 +1,1 @@
+"""Fleets of training nodes: launch template, role, user data, Auto Scaling group."""

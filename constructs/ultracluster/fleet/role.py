@@ -1,0 +1,116 @@
+"""The role of the nodes: what the bootstrap, the agents and the job need, and nothing else.
+
+No managed policy is attached. `AmazonSSMManagedInstanceCore` would let every node read every parameter of the account
+and run inventory, patching and associations; a session needs five actions of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from ultracluster.fleet.bucket_access import BucketAccess
+from ultracluster.storage.contract import Mount
+
+__all__ = ["NodeAccess", "node_policy", "node_role"]
+
+Statement = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeAccess:
+    """What the nodes of one fleet have to reach; values may be tokens.
+
+    Attributes:
+        log_group_arn: the fleet's own log group, with `:*` for its streams.
+        group_arn_pattern: ARN of the fleet's own Auto Scaling group; the id in its middle is not known beforehand.
+        metrics_namespace: the only CloudWatch namespace that nodes may publish in.
+        suspends_rebalancing: whether nodes suspend zone rebalancing of their group (fleets over several zones).
+        buckets: buckets and prefixes.
+        mounts: shared file systems; only EFS asks for permissions.
+    """
+
+    log_group_arn: str
+    group_arn_pattern: str
+    metrics_namespace: str
+    suspends_rebalancing: bool
+    buckets: Sequence[BucketAccess]
+    mounts: Sequence[Mount]
+
+
+def node_policy(stack: cdk.Stack, access: NodeAccess) -> dict[str, object]:
+    """The policy document of a node."""
+    buckets = [statement for bucket in access.buckets for statement in bucket.statements()]
+    return {
+        "Version": "2012-10-17",
+        "Statement": [*_agents(access), *buckets, *_file_systems(stack, access.mounts)],
+    }
+
+
+def node_role(scope: Construct, document: dict[str, object]) -> iam.Role:
+    """A role for EC2 with that one policy."""
+    return iam.Role(
+        scope,
+        "Role",
+        assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
+        inline_policies={"Node": iam.PolicyDocument.from_json(document)},
+    )
+
+
+def _agents(access: NodeAccess) -> Iterable[Statement]:
+    yield {
+        "Sid": "SessionManager",
+        "Effect": "Allow",
+        "Action": [
+            "ssm:UpdateInstanceInformation",
+            "ssmmessages:CreateControlChannel",
+            "ssmmessages:CreateDataChannel",
+            "ssmmessages:OpenControlChannel",
+            "ssmmessages:OpenDataChannel",
+        ],
+        "Resource": "*",
+    }
+    yield {
+        "Sid": "OwnLogGroup",
+        "Effect": "Allow",
+        "Action": ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
+        "Resource": access.log_group_arn,
+    }
+    yield {
+        "Sid": "OwnMetrics",
+        "Effect": "Allow",
+        "Action": "cloudwatch:PutMetricData",
+        "Resource": "*",
+        "Condition": {"StringEquals": {"cloudwatch:namespace": access.metrics_namespace}},
+    }
+    yield {"Sid": "OwnTags", "Effect": "Allow", "Action": "ec2:DescribeTags", "Resource": "*"}
+    suspend = ["autoscaling:SuspendProcesses"] if access.suspends_rebalancing else []
+    yield {
+        "Sid": "OwnGroup",
+        "Effect": "Allow",
+        "Action": ["autoscaling:CompleteLifecycleAction", *suspend],
+        "Resource": access.group_arn_pattern,
+    }
+
+
+def _file_systems(stack: cdk.Stack, mounts: Sequence[Mount]) -> Iterable[Statement]:
+    for mount in mounts:
+        if mount.kind != "efs":
+            continue
+        file_system = stack.format_arn(
+            service="elasticfilesystem", resource="file-system", resource_name=mount.slots["file_system_id"]
+        )
+        statement: Statement = {
+            "Effect": "Allow",
+            "Action": ["elasticfilesystem:ClientMount", "elasticfilesystem:ClientWrite"],
+            "Resource": file_system,
+        }
+        access_point = mount.slots.get("access_point_id")
+        if access_point:
+            arn = stack.format_arn(service="elasticfilesystem", resource="access-point", resource_name=access_point)
+            statement["Condition"] = {"StringEquals": {"elasticfilesystem:AccessPointArn": arn}}
+        yield statement
