@@ -117,22 +117,25 @@ def plan_capacity(request: CapacityRequest, *, subject: str) -> CapacityPlan:
         FindingsError: UC-CAP-001, 002, 006, 007, 009, 012, 018 or UC-API-102, 103, 115.
     """
     warnings = raise_if_errors(check_capacity(request, subject=subject))
+    return replace(_decide(request, subject), warnings=warnings)
+
+
+def _decide(request: CapacityRequest, subject: str) -> CapacityPlan:
     first = request.instance_types[0]
     match request.capacity:
         case CapacityBlock() as block:
-            plan = _block(request, block, subject)
+            return _block(request, block, subject)
         case Reservation() as reservation:
             # Reserved instances count against the On-Demand quota; a block counts against none.
-            plan = replace(_reservation(reservation, subject), quota_code=first.quota_on_demand)
+            return replace(_reservation(reservation, subject), quota_code=first.quota_on_demand)
         case Spot() as spot:
             because = "the mixed instances policy asks for Spot; the launch template must not ask for it too"
             decisions = (Decision(subject=f"{subject}.capacity", value="Spot", because=because),)
-            plan = CapacityPlan(kind="spot", spot=spot, quota_code=first.quota_spot, decisions=decisions)
+            return CapacityPlan(kind="spot", spot=spot, quota_code=first.quota_spot, decisions=decisions)
         case OnDemand():
             because = "no reservation, block or Spot asked for"
             decisions = (Decision(subject=f"{subject}.capacity", value="On-Demand", because=because),)
-            plan = CapacityPlan(kind="on-demand", quota_code=first.quota_on_demand, decisions=decisions)
-    return replace(plan, warnings=warnings)
+            return CapacityPlan(kind="on-demand", quota_code=first.quota_on_demand, decisions=decisions)
 
 
 def _block(request: CapacityRequest, block: CapacityBlock, subject: str) -> CapacityPlan:

@@ -33,7 +33,9 @@ def scale_in_lead(instance_types: tuple[InstanceType, ...]) -> timedelta:
 
 def capacity_findings(request: CapacityRequest, subject: str) -> tuple[Finding, ...]:
     """All faults of a capacity request; `subject` is the fleet's path."""
-    match request.capacity:
+    # Whoever calls without types may hand over a bare id: it is told so, instead of failing on an attribute.
+    capacity: object = request.capacity
+    match capacity:
         case CapacityBlock() as block:
             return (
                 *_check_block_reference(block, subject),
@@ -52,7 +54,7 @@ def capacity_findings(request: CapacityRequest, subject: str) -> tuple[Finding, 
         case Spot():
             return ()
         case _:
-            return (_kind_unknown(request.capacity, subject),)
+            return (_kind_unknown(capacity, subject),)
 
 
 def _kind_unknown(capacity: object, subject: str) -> Finding:

@@ -147,7 +147,7 @@ class FleetPlan:
 
     @property
     def vcpus_max(self) -> int:
-        """vCPUs when the fleet is at its largest, the unit of the EC2 quotas."""
+        """All vCPUs when the fleet is at its largest, the unit of the EC2 quotas."""
         return self.max_count * max(facts.vcpus for facts in self.instance_types)
 
     @property
@@ -236,7 +236,9 @@ def _layouts(
     return (LayoutGroup(instance_types=types, interfaces=planned),)
 
 
-def _own_list(interfaces: tuple[NetworkInterface, ...], request: FleetRequest, subject: str) -> NetworkInterfacesPlan:
+def _own_list(
+    interfaces: tuple[NetworkInterface, ...], facts: InstanceType, request: FleetRequest, subject: str
+) -> NetworkInterfacesPlan:
     efa_count = sum(item.has_efa for item in interfaces)
     ip_count = sum(item.has_ip for item in interfaces)
     decision = Decision(

@@ -1,7 +1,7 @@
 """Which machine image a fleet boots, and the name of its root device.
 
-The image has to fit the accelerators (NVIDIA driver or Neuron), the processor architecture and the operating system, and
-the root volume has to be mapped under the image's own root device name: under another one EC2 attaches a second volume
+The image has to fit the accelerators (NVIDIA driver or Neuron), the processor architecture and the operating system.
+The root volume has to be mapped under the image's own root device name: under another one EC2 attaches a second volume
 and the small root fills up.
 """
 
@@ -46,7 +46,7 @@ class ImagePlan:
         root_device_name: under which name the root volume is mapped.
         architecture: of the processor.
         has_accelerator_software: whether driver, EFA and container runtime are inside; None when it is not known.
-        recommended_root_gib: the root volume in GiB below which this kind of image runs out of space; None when unknown.
+        recommended_root_gib: root volume in GiB below which this kind of image runs out of space; None: unknown.
         decisions: why it is this one.
         warnings: findings that do not stop the plan.
     """
@@ -86,16 +86,20 @@ def plan_image(image: Image, *, instance_types: tuple[InstanceType, ...], subjec
     """
     warnings = raise_if_errors(check_image(image, instance_types=instance_types, subject=subject))
     facts = instance_types[0]
-    match image:
-        case Ami():
-            plan = _by_id(image, facts)
-        case SsmImage():
-            plan = _by_parameter(image, facts)
-        case Dlami() | Al2023() | Ubuntu():
-            plan = _public(image, facts)
+    plan = _resolve(image, facts)
     value = f"{plan.ami_id or plan.ssm_parameter}, root at {plan.root_device_name}"
     decision = Decision(subject=f"{subject}.image", value=value, because=_because(image, facts))
     return replace(plan, decisions=(decision,), warnings=warnings)
+
+
+def _resolve(image: Image, facts: InstanceType) -> ImagePlan:
+    match image:
+        case Ami():
+            return _by_id(image, facts)
+        case SsmImage():
+            return _by_parameter(image, facts)
+        case Dlami() | Al2023() | Ubuntu():
+            return _public(image, facts)
 
 
 def _public(image: Dlami | Al2023 | Ubuntu, facts: InstanceType) -> ImagePlan:

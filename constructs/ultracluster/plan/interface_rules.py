@@ -96,7 +96,7 @@ def check_interface_list(
     review.one_efa_per_card()
     review.efa_number(efa)
     review.public_addresses()
-    review.groups(groups_beside_list)
+    review.groups(beside_list=groups_beside_list)
     return tuple(review.findings)
 
 
@@ -290,7 +290,7 @@ class _Review:
             names = ", ".join(self.entries[bare[0]].address_properties)
             self.add("UC-NIC-007", bare, f"{names} on efa-only, which has no address", "remove it")
 
-    def groups(self, beside_list: bool) -> None:
+    def groups(self, *, beside_list: bool) -> None:
         """UC-NIC-008, UC-NIC-009, UC-EFA-005: groups inside every entry, and one that lets EFA talk to itself."""
         if beside_list and self.entries:
             message = "security groups beside the interface list, EC2 refuses the two together"

@@ -142,22 +142,33 @@ def _group_name(request: PlacementRequest) -> str | None:
 
 
 def _decide(request: PlacementRequest) -> tuple[bool, str | None, str]:
+    """Whether to make a group, which existing one to use, and why."""
     name = _group_name(request)
-    if isinstance(request.placement, ExistingPlacementGroup):
-        return False, name, "the group that was named, as it is"
     if name is not None:
-        return False, name, "the reservation was made in this group"
-    if isinstance(request.capacity, CapacityBlock):
-        return False, None, "EC2 places the instances of a Capacity Block near each other itself and takes no group"
-    if isinstance(request.capacity, Reservation):
-        return False, None, "the reservation was made without a group; a new one would leave part of it unusable"
-    if not isinstance(request.placement, AutoPlacement):
-        return False, None, "no group asked for"
-    if request.efa_count == 0:
-        return False, None, "no EFA, so nothing gains from nodes near each other"
-    if _lacks_cluster(request):
-        return False, None, "the type is not listed for cluster placement"
-    return True, None, "EFA nodes in one zone: a cluster group keeps them near each other"
+        named = isinstance(request.placement, ExistingPlacementGroup)
+        because = "the group that was named, as it is" if named else "the reservation was made in this group"
+        return False, name, because
+    against = _against_new_group(request)
+    because = against or "EFA nodes in one zone: a cluster group keeps them near each other"
+    return against is None, None, because
+
+
+def _against_new_group(request: PlacementRequest) -> str | None:
+    """The first reason not to make a group."""
+    reasons = (
+        (
+            isinstance(request.capacity, CapacityBlock),
+            "EC2 places the instances of a Capacity Block near each other itself and takes no group",
+        ),
+        (
+            isinstance(request.capacity, Reservation),
+            "the reservation was made without a group; a new one would leave part of it unusable",
+        ),
+        (isinstance(request.placement, NoPlacement), "no group asked for"),
+        (request.efa_count == 0, "no EFA, so nothing gains from nodes near each other"),
+        (bool(_lacks_cluster(request)), "the type is not listed for cluster placement"),
+    )
+    return next((because for holds, because in reasons if holds), None)
 
 
 def _lacks_cluster(request: PlacementRequest) -> list[str]:
@@ -201,7 +212,7 @@ def _check_reservation(request: PlacementRequest, place: str) -> tuple[Finding, 
     own = request.capacity.placement_group_name
     if isinstance(request.placement, ExistingPlacementGroup) and request.placement.name != own:
         other = f"placement group {_shown(request.placement.name)}"
-    elif not isinstance(request.placement, AutoPlacement | ExistingPlacementGroup):
+    elif isinstance(request.placement, NoPlacement):
         other = "no placement group"
     else:
         return ()

@@ -173,14 +173,13 @@ def plan_spot(request: SpotRequest, *, subject: str) -> SpotPlan:
         spot_instance_pools=spot.spot_instance_pools,
         max_price_usd=spot.max_price_usd,
         capacity_rebalance=True,
-        decisions=_decisions(request, groups, enabled, subject),
+        decisions=_decisions(request, groups, subject),
         warnings=warnings,
     )
 
 
-def _decisions(
-    request: SpotRequest, groups: tuple[LayoutGroup, ...], enabled: bool, subject: str
-) -> tuple[Decision, ...]:
+def _decisions(request: SpotRequest, groups: tuple[LayoutGroup, ...], subject: str) -> tuple[Decision, ...]:
+    enabled = any(group.interfaces.efa_count for group in groups)
     zones = len(request.availability_zones)
     if request.efa is not None:
         fabric = "asked for"

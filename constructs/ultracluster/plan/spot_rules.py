@@ -23,6 +23,7 @@ _SPOT_STRATEGIES = (
     _LOWEST_PRICE,
 )
 _ON_DEMAND_STRATEGIES = ("prioritized", _LOWEST_PRICE)
+_ALL = 100  # percent
 
 
 def spot_findings(
@@ -78,7 +79,7 @@ def _check_numbers(request: SpotRequest, place: str) -> tuple[Finding, ...]:
     spot = request.spot
     checks = (
         ("on_demand_base_count", spot.on_demand_base_count, 0, request.max_count),
-        ("on_demand_percentage_above_base", spot.on_demand_percentage_above_base, 0, 100),
+        ("on_demand_percentage_above_base", spot.on_demand_percentage_above_base, 0, _ALL),
         ("spot_instance_pools", spot.spot_instance_pools, 1, limit("spot_instance_pools_max")),
     )
     found = [
@@ -130,7 +131,7 @@ def _check_fabric(
         fix = f"name one zone ({' or '.join(zones)}), or leave efa out to run without it"
         found.append(finding("UC-EFA-007", f"{subject}.availability_zones", message, fix))
     found.extend(_check_island(request, subject))
-    if request.max_count > 1 and request.spot.on_demand_percentage_above_base < 100:
+    if request.max_count > 1 and request.spot.on_demand_percentage_above_base < _ALL:
         message = f"{request.max_count} EFA nodes on Spot: one interruption stops the collective of all"
         fix = "write a checkpoint on the two-minute notice and requeue, or use On-Demand"
         found.append(finding("UC-SPT-010", f"{subject}.capacity", message, fix))
