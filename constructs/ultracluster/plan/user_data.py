@@ -1,15 +1,30 @@
-"""User data of one launch template: what a node does between its first boot and the end of its launch life-cycle hook."""
+"""User data of one launch template: what a node does between its first boot and the end of its launch life-cycle hook.
+
+The document writes the node program (`plan/boot/`), its settings and the configuration of the CloudWatch agent, then runs
+it once: environment and limits, agent, scratch, mounts, count of accelerators and EFA devices, the user's own script. Only
+when all of that is through does the node report itself as ready; anything else abandons the launch, so that the group
+replaces the node. At every later boot a unit brings scratch and Lustre networking back; mounts stand in fstab.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ultracluster.findings import Finding, raise_if_errors
+from ultracluster.findings import Finding, finding, raise_if_errors
 from ultracluster.plan.decision import Decision
+from ultracluster.plan.mime import MARKER, mime_parts
+from ultracluster.plan.node_files import node_files
+from ultracluster.plan.user_data_checks import check_document, check_fields, check_script
+from ultracluster.plan.user_data_parts import Part, Shared, Slot, Text, part_length
+
+if TYPE_CHECKING:
+    from ultracluster.facts.instance_type import InstanceType
+    from ultracluster.plan.node_files import NodeFile
 
 __all__ = [
+    "LIMIT_BYTES",
     "MARKER",
     "MountRequest",
     "NodeType",
@@ -20,11 +35,12 @@ __all__ = [
     "UserDataPlan",
     "UserDataRequest",
     "check_user_data",
+    "node_type",
     "plan_user_data",
 ]
 
-MARKER = "ultracluster-bootstrap"
-"""Stands in the first line of the user data of every launch template that this library makes."""
+LIMIT_BYTES = 16_384
+"""Most bytes of user data before base64 (EC2 User Guide, instance user data)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +52,31 @@ class NodeType:
         accelerators: GPUs or Neuron devices, from the catalogue.
         efa: EFA devices that the launch template attaches to this type; 0 without EFA.
         nitro_version: generation of the Nitro card; EFA reliability counters exist from 4 on.
+        lustre_efa_interfaces: EFA devices that Lustre uses on it, 0 for all; None when it can be no EFA client.
     """
 
     name: str
     accelerators: int
     efa: int
     nitro_version: int
+    lustre_efa_interfaces: int | None = None
+
+
+def node_type(instance_type: InstanceType, *, efa: int) -> NodeType:
+    """The facts of an instance type that user data needs.
+
+    Args:
+        instance_type: a row of the catalogue.
+        efa: EFA devices that the launch template attaches.
+    """
+    client = instance_type.fsx_lustre_efa_client and efa > 0
+    return NodeType(
+        name=instance_type.name,
+        accelerators=instance_type.accelerator_count,
+        efa=efa,
+        nitro_version=instance_type.nitro_version or 0,
+        lustre_efa_interfaces=(instance_type.fsx_lustre_default_efa_interfaces or 0) if client else None,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +86,15 @@ class MountRequest:
     Attributes:
         kind: `lustre` or `efs`.
         mount_path: absolute path on the node.
-        efa: whether the Lustre client has to talk over EFA.
-        options: mount options; empty takes the default of the kind.
+        efa: whether the Lustre client should talk over EFA; a type that cannot stays on TCP.
+        options: mount options.
         access_point: whether an EFS access point is named by its slot.
     """
 
     kind: Literal["lustre", "efs"]
     mount_path: str
     efa: bool = False
-    options: tuple[str, ...] = ()
+    options: tuple[str, ...] = ("_netdev",)
     access_point: bool = False
 
 
@@ -78,7 +113,11 @@ class UserDataRequest:
         mounts: shared file systems in the order in which they are mounted.
         scratch: whether local NVMe becomes one file system at `/scratch`.
         spot: whether the node watches for interruption notices.
-        user_script: the user's own program with its `#!` line; it runs once, before the node is reported as ready.
+        user_script: the user's own program with its `#!` line. It runs once as root, after everything else stands and
+            before the node is reported as ready; a status other than 0 fails the launch. What it prints goes to the
+            log group.
+        os: operating system of the image as in `ImagePlan.os`; empty when unknown. Only for warnings: the node program
+            finds out by itself.
     """
 
     fleet_name: str
@@ -92,38 +131,7 @@ class UserDataRequest:
     scratch: bool = True
     spot: bool = False
     user_script: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
-    """Literal text of this fleet."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
-    """Literal text that is the same in every fleet of the same kind: written once per stack.
-
-    Attributes:
-        key: letters and digits only; the same key always stands for the same text.
-        text: the text.
-    """
-
-    key: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
-    """A value known only when the stack is deployed: `region`, `lustre_<i>_dns_name`, `lustre_<i>_mount_name`,
-    `efs_<i>_file_system_id`, `efs_<i>_access_point_id`, with i the index of the mount in the request.
-    """
-
-    name: str
-
-
-Part = Text | Shared | Slot
+    os: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,15 +168,68 @@ class UserDataPlan:
 
 def check_user_data(request: UserDataRequest, *, subject: str) -> tuple[Finding, ...]:
     """Everything that is wrong with the request."""
-    return ()
+    findings = (*check_fields(request, subject=subject), *check_script(request, subject=subject))
+    if any(found.severity.stops for found in findings):
+        return findings
+    files = node_files(request)
+    parts, _ = _smallest(files)
+    return (*findings, *check_document(files, _size(parts), limit=LIMIT_BYTES, subject=subject))
 
 
 def plan_user_data(request: UserDataRequest, *, subject: str) -> UserDataPlan:
     """Decide the user data.
 
+    Args:
+        request: what it has to do.
+        subject: path of the fleet in the user's terms.
+
     Raises:
         FindingsError: a value cannot be written into the script, or the document is over 16,384 bytes.
     """
     warnings = raise_if_errors(check_user_data(request, subject=subject))
-    head = f'Content-Type: multipart/mixed; boundary="{MARKER}"\nMIME-Version: 1.0\n\n'
-    return UserDataPlan(parts=(Text(text=head),), size_upper_bound_bytes=len(head), warnings=warnings)
+    files = node_files(request)
+    parts, compressed = _smallest(files)
+    return UserDataPlan(
+        parts=parts,
+        size_upper_bound_bytes=_size(parts),
+        warnings=warnings,
+        decisions=tuple(_decisions(request, _size(parts), compressed, subject=subject)),
+    )
+
+
+def _size(parts: tuple[Part, ...]) -> int:
+    return sum(map(part_length, parts))
+
+
+def _smallest(files: tuple[NodeFile, ...]) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+    """The document as readable as its limit allows: compress as few files as possible, in their order."""
+    compressible = sorted((file for file in files if file.squeeze is not None), key=lambda file: file.squeeze or 0)
+    compressed: set[str] = set()
+    parts = mime_parts(files)
+    for stage in sorted({file.squeeze for file in compressible if file.squeeze is not None}):
+        if _size(parts) <= LIMIT_BYTES:
+            break
+        compressed.update(file.path for file in compressible if file.squeeze == stage)
+        parts = mime_parts(files, compressed=frozenset(compressed))
+    return parts, tuple(file.path for file in compressible if file.path in compressed)
+
+
+def _decisions(request: UserDataRequest, size: int, compressed: tuple[str, ...], *, subject: str) -> list[Decision]:
+    written = f"{len(compressed)} files compressed" if compressed else "all files as plain text"
+    decisions = [
+        Decision(
+            subject=f"{subject}.user_data",
+            value=f"{size} bytes, {written}",
+            because=f"EC2 takes {LIMIT_BYTES} bytes; text stays readable while it fits",
+        )
+    ]
+    if any(mount.efa for mount in request.mounts):
+        slow = [node.name for node in request.node_types if node.lustre_efa_interfaces is None]
+        decisions.append(
+            Decision(
+                subject=f"{subject}.lustre",
+                value="over TCP" if slow else "over EFA",
+                because=f"{', '.join(slow)} cannot be an EFA client" if slow else "every type can be an EFA client",
+            )
+        )
+    return decisions

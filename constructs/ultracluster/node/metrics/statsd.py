@@ -1,0 +1,30 @@
+"""StatsD to the CloudWatch agent of this node, and small readers."""
+
+import re
+import socket
+import subprocess
+
+AGENT = ("127.0.0.1", 8125)
+_socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+
+
+def send(name: str, value: float, kind: str = "c") -> None:
+    """Send one line: kind `c` adds to a counter, `g` sets a gauge."""
+    _socket.sendto(f"{name}:{value}|{kind}".encode(), AGENT)
+
+
+def growth(totals: dict[object, int], key: object, total: int) -> int:
+    """How much a cumulative counter grew since it was last asked for; one that starts again counts from zero."""
+    before = totals.get(key, 0)
+    totals[key] = total
+    return total - before if total >= before else total
+
+
+def run(*command: str) -> list[str]:
+    """Lines that a command prints."""
+    return subprocess.run(command, capture_output=True, text=True, timeout=50, check=False).stdout.splitlines()
+
+
+def total(line: str) -> int:
+    """Sum of the numbers of a line of comma-separated values."""
+    return sum(map(int, re.findall(r"\d+", line)))
