@@ -81,8 +81,8 @@ def _check_zone(lustre: LustrePlan, client: StorageClient, subject: str) -> Iter
         yield finding(
             "UC-LUS-021",
             f"{subject}.availability_zone",
-            f"{client.name} also runs in {', '.join(elsewhere)}, the file system in {zone}: traffic between zones is slower "
-            "and paid for",
+            f"{client.name} also runs in {', '.join(elsewhere)}, the file system in {zone}: traffic between zones is "
+            "slower and paid for",
             f"place the file system in the zone of its main fleet, or keep the fleet in {zone}",
         )
 

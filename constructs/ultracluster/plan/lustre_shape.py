@@ -113,7 +113,7 @@ def _check_version(fields: DeploymentFields, facts: DeploymentFacts, version: st
         yield finding(
             "UC-LUS-005",
             where,
-            f"{version} is none of {', '.join(facts.versions)}, the versions of {facts.deployment_type} {facts.storage_type}",
+            f"{version} is none of {', '.join(facts.versions)}, which {facts.deployment_type} {facts.storage_type} has",
             f'use "{facts.versions[-1]}"',
         )
     elif version == limits.default_version:
