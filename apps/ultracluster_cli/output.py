@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -22,14 +23,24 @@ from ultracluster.findings import Finding, Severity
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["CLEAN", "FINDINGS", "UNUSABLE", "console", "exit_status", "format_option", "print_findings", "print_json"]
+__all__ = [
+    "CLEAN",
+    "FINDINGS",
+    "SEVERITY_COLOURS",
+    "UNUSABLE",
+    "console",
+    "exit_status",
+    "format_option",
+    "print_findings",
+    "print_json",
+]
 
 CLEAN = 0
 FINDINGS = 1
 UNUSABLE = 2
 # Fits the tables of this command and a page of documentation.
 _PIPED_COLUMNS = 120
-_COLOURS = {Severity.FATAL: "red", Severity.ERROR: "red", Severity.WARNING: "yellow"}
+SEVERITY_COLOURS = {Severity.FATAL: "red", Severity.ERROR: "red", Severity.WARNING: "yellow"}
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -66,7 +77,7 @@ def exit_status(findings: Iterable[Finding]) -> int:
 def print_findings(findings: Iterable[Finding]) -> None:
     """Write findings to stderr, one line each, with their severity in front."""
     for found in findings:
-        severity = click.style(f"{found.severity}:", fg=_COLOURS[found.severity], bold=True)
+        severity = click.style(f"{found.severity}:", fg=SEVERITY_COLOURS[found.severity], bold=True)
         click.echo(f"{severity} {' '.join(str(found).split())}", err=True, color=_colour(sys.stderr.isatty()))
 
 
@@ -91,9 +102,21 @@ def _plain(value: object) -> object:
     return value
 
 
+class _Trimmed:
+    """Standard output without the blanks with which tables fill their lines."""
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the stream has
+        return getattr(sys.stdout, name)
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(re.sub(r" +(?=\n)", "", text))
+
+
 def console() -> Console:
     """A console for tables on stdout: no markup, no guessing at what to highlight."""
     from rich.console import Console
 
-    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPED_COLUMNS
-    return Console(width=wide, markup=False, highlight=False, emoji=False, soft_wrap=False)
+    terminal = sys.stdout.isatty()
+    wide = None if terminal or "COLUMNS" in os.environ else _PIPED_COLUMNS
+    stream = None if terminal else cast("IO[str]", _Trimmed())
+    return Console(file=stream, width=wide, markup=False, highlight=False, emoji=False)
