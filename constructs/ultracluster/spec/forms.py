@@ -121,11 +121,15 @@ Zone = Annotated[
 ]
 
 AccountId = Annotated[str, Form(r"[0-9]{12}", "an account id of 12 digits", "111122223333")]
-VpcId = Annotated[str, Form(r"vpc-[0-9a-f]{8,17}", "the id of a VPC", "vpc-0a1b2c3d4e5f60718")]
-SubnetId = Annotated[str, Form(r"subnet-[0-9a-f]{8,17}", "the id of a subnet", "subnet-0a1b2c3d4e5f60718")]
-RouteTableId = Annotated[str, Form(r"rtb-[0-9a-f]{8,17}", "the id of a route table", "rtb-0a1b2c3d4e5f60718")]
-AmiId = Annotated[str, Form(r"ami-[0-9a-f]{8,17}", "the id of an image", "ami-0a1b2c3d4e5f60718")]
-ReservationId = Annotated[str, Form(r"cr-[0-9a-f]{8,17}", "the id of a reservation", "cr-0a1b2c3d4e5f60718")]
+VpcId = Annotated[str, Form(r"vpc-(?:[0-9a-f]{8}|[0-9a-f]{17})", "the id of a VPC", "vpc-0a1b2c3d4e5f60718")]
+SubnetId = Annotated[
+    str, Form(r"subnet-(?:[0-9a-f]{8}|[0-9a-f]{17})", "the id of a subnet", "subnet-0a1b2c3d4e5f60718")
+]
+RouteTableId = Annotated[
+    str, Form(r"rtb-(?:[0-9a-f]{8}|[0-9a-f]{17})", "the id of a route table", "rtb-0a1b2c3d4e5f60718")
+]
+AmiId = Annotated[str, Form(r"ami-(?:[0-9a-f]{8}|[0-9a-f]{17})", "the id of an image", "ami-0a1b2c3d4e5f60718")]
+ReservationId = Annotated[str, Form(r"cr-[0-9a-f]{17}", "the id of a reservation", "cr-0a1b2c3d4e5f60718")]
 
 ResourceGroupArn = Annotated[
     str,

@@ -97,9 +97,7 @@ def _refuse_depth(text: str, name: str) -> None:
 
 
 def _too_deep(subject: str) -> FindingsError:
-    return unreadable(
-        subject, f"is nested more than {MAX_DEPTH} deep", "write a cluster file, or see `ultracluster init`"
-    )
+    return unreadable(subject, f"is nested more than {MAX_DEPTH} deep", "write fewer levels")
 
 
 def _syntax(error: yaml.YAMLError, text: str, name: str) -> FindingsError:
@@ -122,7 +120,7 @@ def _indented_with_tab(text: str, index: int) -> bool:
 
 
 _SLIPS = (
-    ("maximum nesting depth", f"is nested more than {MAX_DEPTH} deep", "write a cluster file, or see `ultracluster init`"),
+    ("maximum nesting depth", f"is nested more than {MAX_DEPTH} deep", "write fewer levels"),
     ("cannot start any token", "has a value that begins with a character of YAML's own", "put the value in quotes"),
     ("but found another document", "holds more than one document", "keep one document per file (no --- in between)"),
     ("expected a single document", "holds more than one document", "keep one document per file (no --- in between)"),

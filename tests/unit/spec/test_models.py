@@ -97,7 +97,7 @@ CASES = [
         {
             "fleets__0__capacity": {
                 "kind": "capacity-block",
-                "reservation_id": "cr-0a1b2c3d",
+                "reservation_id": "cr-0a1b2c3d4e5f60718",
                 "end": "2027-03-15T11:30:00",
             }
         },
@@ -106,13 +106,13 @@ CASES = [
         "2027-03-15T11:30:00Z",
     ),
     (
-        {"fleets__0__capacity": {"kind": "capacity-block", "reservation_id": "cr-0a1b2c3d", "end": "2027-02-30"}},
+        {"fleets__0__capacity": {"kind": "capacity-block", "reservation_id": "cr-0a1b2c3d4e5f60718", "end": "2027-02-30"}},
         "fleets[0].capacity.end",
         "UC-SPC-008",
         "write it like",
     ),
     (
-        {"fleets__0__capacity": {"kind": "capacity-block", "reservation_id": "cr-0a1b2c3d", "end": 1800000000}},
+        {"fleets__0__capacity": {"kind": "capacity-block", "reservation_id": "cr-0a1b2c3d4e5f60718", "end": 1800000000}},
         "fleets[0].capacity.end",
         "UC-SPC-005",
         "date and time",

@@ -1,0 +1,69 @@
+"""The user data of a fleet, as far as it follows from the plans: what only the deployment knows stays a slot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ultracluster.plan.names import LAUNCH_HOOK, auto_scaling_group_name, log_group_name
+from ultracluster.plan.user_data import MountRequest, UserDataRequest, node_type
+
+if TYPE_CHECKING:
+    from ultracluster.plan.fleet import FleetPlan
+    from ultracluster.plan.home import HomePlan
+    from ultracluster.plan.lustre_request import LustrePlan
+
+__all__ = ["BootstrapInputs", "mount_of", "user_data_requests"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BootstrapInputs:
+    """What the user data of a fleet is told beside its plan.
+
+    Attributes:
+        cluster: name of the cluster.
+        metrics_namespace: CloudWatch namespace of the agent.
+        mounts: file systems that the fleet mounts, in their order.
+        user_script: the user's own program, if any.
+    """
+
+    cluster: str
+    metrics_namespace: str
+    mounts: tuple[MountRequest, ...]
+    user_script: str | None
+
+
+def mount_of(plan: LustrePlan | HomePlan) -> MountRequest:
+    """The mount of a file system."""
+    from ultracluster.plan.home import HomePlan
+
+    if isinstance(plan, HomePlan):
+        return MountRequest(
+            kind="efs",
+            mount_path=plan.mount_path,
+            options=plan.mount_options,
+            access_point=plan.mount_access_point is not None,
+        )
+    return MountRequest(kind="lustre", mount_path=plan.mount_path, efa=plan.efa, options=plan.mount_options)
+
+
+def user_data_requests(fleet: FleetPlan, inputs: BootstrapInputs) -> Sequence[UserDataRequest]:
+    """What the user data of each launch template of a fleet has to do, in the order of its layouts."""
+    group = auto_scaling_group_name(inputs.cluster, fleet.name)
+    return [
+        UserDataRequest(
+            fleet_name=fleet.name,
+            vendor=layout.instance_types[0].vendor,
+            node_types=tuple(node_type(facts, efa=layout.interfaces.efa_count) for facts in layout.instance_types),
+            auto_scaling_group_name=group,
+            lifecycle_hook_name=LAUNCH_HOOK,
+            log_group_name=log_group_name(group),
+            metrics_namespace=inputs.metrics_namespace,
+            mounts=inputs.mounts,
+            spot=fleet.spot is not None,
+            user_script=inputs.user_script,
+            os=fleet.image.os,
+        )
+        for layout in fleet.layouts
+    ]

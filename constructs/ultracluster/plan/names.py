@@ -1,0 +1,33 @@
+"""Literal names that two sides have to agree on without a reference between their stacks.
+
+A fleet's group is named by its role, its agent, its alarms and its own nodes. A literal name spares them a cycle and
+keeps the stacks free of exports.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["LAUNCH_HOOK", "auto_scaling_group_name", "log_group_name"]
+
+LAUNCH_HOOK: Final = "ultracluster-launch"
+"""The launch life-cycle hook that a node completes when its bootstrap has found everything in order."""
+
+
+def auto_scaling_group_name(cluster: str, fleet: str) -> str:
+    """Name of the Auto Scaling group of a fleet.
+
+    Args:
+        cluster: name of the cluster.
+        fleet: name of the fleet in it.
+    """
+    return f"{cluster}-{fleet}"
+
+
+def log_group_name(group: str) -> str:
+    """Name of the log group of a fleet.
+
+    Args:
+        group: name of its Auto Scaling group.
+    """
+    return f"/ultracluster/{group}"
