@@ -35,7 +35,7 @@ class BucketAccess:
         listing: dict[str, object] = {"Effect": "Allow", "Action": "s3:ListBucket", "Resource": arn}
         if self.prefix:
             listing["Condition"] = {"StringLike": {"s3:prefix": f"{self.prefix}*"}}
-        statements = [
+        statements: list[dict[str, object]] = [
             listing,
             {"Effect": "Allow", "Action": self._object_actions(), "Resource": f"{arn}/{self.prefix}*"},
         ]

@@ -10,7 +10,8 @@ from ultracluster.fleet.defaults import MAX_GROUPS_PER_INTERFACE
 
 __all__ = ["check_group_count", "check_group_name", "check_tags", "check_zones"]
 
-_GROUP_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_GROUP_NAME = re.compile(r"[A-Za-z0-9_.-]{1,70}")
+"""Of what is named after the group, queue names are the tightest: 80 characters (SQS quotas), ten of them ours."""
 _MAX_TAGS = 45
 """EC2 takes 50 tags per resource (Tag your Amazon EC2 resources); the library and Auto Scaling add some."""
 
@@ -37,7 +38,7 @@ def check_group_count(groups: Sequence[str], *, subject: str) -> Iterator[Findin
 def check_group_name(name: str, *, subject: str) -> Iterator[Finding]:
     """The name of the Auto Scaling group is usable in ARNs, metric dimensions and log group names."""
     if not _GROUP_NAME.fullmatch(name):
-        message = f"{name!r} is not a name of letters, digits, dots, hyphens and underscores (at most 128)"
+        message = f"{name!r} is not a name of letters, digits, dots, hyphens and underscores (at most 70)"
         yield finding("UC-API-003", f"{subject}.auto_scaling_group_name", message)
 
 

@@ -22,7 +22,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from ultracluster.acknowledge import report_warnings
+from ultracluster.acknowledge import acknowledge, report_warnings
 from ultracluster.findings import Finding, FindingsError, finding, raise_if_errors
 from ultracluster.fleet import checks
 from ultracluster.fleet.auto_scaling import auto_scaling_group, scheduled_scale_in
@@ -34,6 +34,7 @@ from ultracluster.fleet.metrics import group_metric, node_metric
 from ultracluster.fleet.role import NodeAccess, node_policy, node_role
 from ultracluster.fleet.user_data import render_user_data
 from ultracluster.fleet.volume_key import allow_auto_scaling
+from ultracluster.fleet.wildcards import acknowledge_wildcards
 from ultracluster.network.cluster_network import ClusterNetwork
 from ultracluster.placement.efa_placement_group import EfaPlacementGroup
 from ultracluster.plan.fleet import FleetPlan, FleetRequest, plan_fleet
@@ -196,7 +197,7 @@ class Fleet(Construct):
         name = self.plan.placement.existing_name
         placement: Placement = NONE if name is None else ExistingPlacementGroup(name=name)
         return EfaPlacementGroup(
-            self, "Fabric", vpc=self.network.vpc, placement=AUTO if self.plan.placement.create else placement
+            self, "Efa", vpc=self.network.vpc, placement=AUTO if self.plan.placement.create else placement
         )
 
     def _log_group(self, retention_days: int) -> logs.CfnLogGroup:
@@ -221,6 +222,7 @@ class Fleet(Construct):
             mounts=self._mounts,
         )
         document = node_policy(stack, access)
+        acknowledge_wildcards(self, document)
         if given is None:
             return node_role(self, document)
         policy = iam.Policy(self, "NodePolicy", document=iam.PolicyDocument.from_json(document))
@@ -247,7 +249,7 @@ class Fleet(Construct):
             key_arn=None if key is None else key.key_arn,
             tags=self._tag_manager.rendered_tags,
         )
-        slots = {"region": stack.region, **mount_slots(self._mounts)}
+        slots = mount_slots(self._mounts)
         return tuple(
             launch_template(
                 self,
@@ -282,9 +284,24 @@ class Fleet(Construct):
             launch_templates=self.launch_templates,
             topic_arn=None if topic is None else topic.topic_arn,
         )
+        self._acknowledge(topic)
         for route in self.network.outbound_routes(zones):
             group.add_resource_dependency(route)  # the bootstrap needs a way out of the VPC at its first line
         return group
+
+    def _acknowledge(self, topic: sns.ITopic | None) -> None:
+        reasons: dict[str, str] = {}
+        if topic is None:
+            reasons["AwsSolutions-AS3"] = (
+                "no notification_topic was given; the group publishes its metrics, and an alarm on nodes in service "
+                "below the desired number covers failed launches"
+            )
+        if self.plan.spot is not None:
+            reasons["AwsSolutions-EC26"] = (
+                "the rule looks for a launch template beside the mixed instances policy and fails; every launch "
+                "template of this fleet encrypts its only volume"
+            )
+        acknowledge(self, reasons)
 
 
 def _placement_of(given: EfaPlacementGroup) -> Placement:

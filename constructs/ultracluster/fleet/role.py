@@ -63,9 +63,11 @@ def node_role(scope: Construct, document: dict[str, object]) -> iam.Role:
 
 def _agents(access: NodeAccess) -> Iterable[Statement]:
     yield {
-        "Sid": "SessionManager",
+        # Session Manager, and the agent's look at the tags of its node; none of these actions knows resources.
+        "Sid": "Agents",
         "Effect": "Allow",
         "Action": [
+            "ec2:DescribeTags",
             "ssm:UpdateInstanceInformation",
             "ssmmessages:CreateControlChannel",
             "ssmmessages:CreateDataChannel",
@@ -87,7 +89,6 @@ def _agents(access: NodeAccess) -> Iterable[Statement]:
         "Resource": "*",
         "Condition": {"StringEquals": {"cloudwatch:namespace": access.metrics_namespace}},
     }
-    yield {"Sid": "OwnTags", "Effect": "Allow", "Action": "ec2:DescribeTags", "Resource": "*"}
     suspend = ["autoscaling:SuspendProcesses"] if access.suspends_rebalancing else []
     yield {
         "Sid": "OwnGroup",

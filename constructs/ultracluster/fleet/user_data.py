@@ -15,7 +15,7 @@ from ultracluster.plan.user_data import Shared, Slot, Text, UserDataPlan
 
 __all__ = ["render_user_data"]
 
-_MAPPING = "UltraClusterUserData"
+_MAPPING = "Bootstrap"
 _SECOND_KEY = "text"
 
 

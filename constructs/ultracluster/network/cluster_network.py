@@ -253,6 +253,8 @@ class ClusterNetwork(Construct):
     def _import_vpc(self, plan: NetworkPlan, vpc_id: str) -> ec2.IVpc:
         zones = list(self.zones.values())
         public = [zone.public_subnet.ref for zone in zones if zone.public_subnet is not None]
+        public_table = [] if self.public_route_table is None else [self.public_route_table.ref] * len(public)
+        storage_table = [] if self.storage_route_table is None else [self.storage_route_table.ref] * len(zones)
         vpc = ec2.Vpc.from_vpc_attributes(
             self,
             "Vpc",
@@ -262,7 +264,9 @@ class ClusterNetwork(Construct):
             private_subnet_ids=[zone.fleet_subnet.ref for zone in zones],
             private_subnet_route_table_ids=[zone.fleet_route_table.ref for zone in zones],
             isolated_subnet_ids=[zone.storage_subnet.ref for zone in zones],
+            isolated_subnet_route_table_ids=storage_table,
             public_subnet_ids=public or None,
+            public_subnet_route_table_ids=public_table or None,
         )
         self._fleet_subnets = dict(zip(self.availability_zones, vpc.private_subnets, strict=True))
         self._storage_subnets = dict(zip(self.availability_zones, vpc.isolated_subnets, strict=True))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import assert_never
 
-import aws_cdk as cdk
 import jsii
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
@@ -108,14 +107,13 @@ class EfaPlacementGroup(Construct):
         )
         self.cfn_security_group = ec2.CfnSecurityGroup(
             self,
-            "SecurityGroup",
+            "Resource",  # adds nothing to the logical id, which every interface of every launch template repeats
             vpc_id=vpc.vpc_id,
             group_description=f"EFA of {self.node.path}"[:255],
             security_group_egress=[everywhere if allow_all_outbound else _NOWHERE],
-            tags=[cdk.CfnTag(key="Name", value=self.node.path)],
         )
         return ec2.SecurityGroup.from_security_group_id(
-            self, "Group", self.cfn_security_group.attr_group_id, allow_all_outbound=allow_all_outbound
+            self, "Imported", self.cfn_security_group.ref, allow_all_outbound=allow_all_outbound
         )
 
     def _self_rules(self, group_id: str) -> None:
@@ -125,7 +123,7 @@ class EfaPlacementGroup(Construct):
             group_id=group_id,
             source_security_group_id=group_id,
             ip_protocol=_ALL_TRAFFIC,
-            description="EFA from the group itself",
+            description="EFA",
         )
         self.self_egress = ec2.CfnSecurityGroupEgress(
             self,
@@ -133,5 +131,5 @@ class EfaPlacementGroup(Construct):
             group_id=group_id,
             destination_security_group_id=group_id,
             ip_protocol=_ALL_TRAFFIC,
-            description="EFA to the group itself",
+            description="EFA",
         )

@@ -33,16 +33,17 @@ def mime_parts(files: Iterable[NodeFile], *, compressed: frozenset[str] = frozen
     while any(f"--{boundary}" in _text(file) for file in files):
         boundary += "-"
     parts: list[Part] = [
-        Text(
-            text=f'Content-Type: multipart/mixed; boundary="{boundary}"\nMIME-Version: 1.0\n\n--{boundary}\n'
-            'Content-Type: text/cloud-config; charset="us-ascii"\n\n#cloud-config\nwrite_files:\n'
-        )
+        Text(text=f'Content-Type: multipart/mixed; boundary="{boundary}"\n'),
+        Shared(
+            key="Head",
+            text=f"MIME-Version: 1.0\n\n--{boundary}\n"
+            'Content-Type: text/cloud-config; charset="us-ascii"\n\n#cloud-config\nwrite_files:\n',
+        ),
     ]
     for file in files:
         parts.extend(_entry(file, compress=file.path in compressed))
-    parts.append(
-        Text(text=f'\n--{boundary}\nContent-Type: text/x-shellscript; charset="us-ascii"\n\n{_START}\n--{boundary}--\n')
-    )
+    start = f'\n--{boundary}\nContent-Type: text/x-shellscript; charset="us-ascii"\n\n{_START}\n--{boundary}--\n'
+    parts.append(Shared(key="Start", text=start))
     return tuple(_merged(parts))
 
 
