@@ -40,9 +40,9 @@ class ServiceMetric:
 def service_metrics() -> Mapping[tuple[str, str], ServiceMetric]:
     """The table by namespace and name."""
     rows = json.loads(DATA_FILE.read_text(encoding="utf-8"))["metrics"]
-    lists = ("dimensions", "storage")
     metrics = (
-        ServiceMetric(**{key: tuple(value) if key in lists else value for key, value in row.items()}) for row in rows
+        ServiceMetric(**row | {"dimensions": tuple(row["dimensions"]), "storage": tuple(row.get("storage", ()))})
+        for row in rows
     )
     return {(metric.namespace, metric.name): metric for metric in metrics}
 

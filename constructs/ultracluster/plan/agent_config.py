@@ -85,9 +85,9 @@ def node_program(profile: AgentProfile) -> dict[str, object]:
 def agent_configuration(profile: AgentProfile, *, log_group_name: str) -> dict[str, object]:
     """The agent's configuration file as a dictionary.
 
-    The dimensions stand at the level of `metrics`: inside a section they would do nothing. The instance id is appended so
-    that no metric starts with the aggregated set alone, which the agent would not roll up; the originals are dropped, so
-    that a fleet costs one series per metric, however many nodes and devices it has.
+    The dimensions stand at the level of `metrics`: inside a section they would do nothing. The instance id is
+    appended so that no metric starts with the aggregated set alone, which the agent would not roll up; the originals
+    are dropped, so that a fleet costs one series per metric, however many nodes and devices it has.
 
     Args:
         profile: what the nodes are.

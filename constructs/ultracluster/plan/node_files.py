@@ -1,4 +1,4 @@
-"""Files that the user data writes on a node: the node program, its settings, the agent's configuration, the environment."""
+"""Files that the user data writes: the node program, its settings, the agent's configuration, the environment."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """User data of one launch template: what a node does between its first boot and the end of its launch life-cycle hook.
 
-The document writes the node program (`plan/boot/`), its settings and the configuration of the CloudWatch agent, then runs
-it once: environment and limits, agent, scratch, mounts, count of accelerators and EFA devices, the user's own script. Only
-when all of that is through does the node report itself as ready; anything else abandons the launch, so that the group
-replaces the node. At every later boot a unit brings scratch and Lustre networking back; mounts stand in fstab.
+The document writes the node program (`plan/boot/`), its settings and the configuration of the CloudWatch agent, then
+runs it once: environment and limits, agent, scratch, mounts, count of accelerators and EFA devices, the user's own
+script. Only when all of that is through does the node report itself as ready; anything else abandons the launch, so
+that the group replaces the node. At every later boot a unit brings scratch and Lustre networking back; mounts stand in
+fstab.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ultracluster.findings import Finding, finding, raise_if_errors
+from ultracluster.findings import Finding, raise_if_errors
 from ultracluster.plan.decision import Decision
 from ultracluster.plan.mime import MARKER, mime_parts
 from ultracluster.plan.node_files import node_files

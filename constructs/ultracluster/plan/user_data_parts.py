@@ -1,4 +1,4 @@
-"""Pieces of which user data is joined: own text, text that several fleets share, and values known only at deployment."""
+"""Pieces of which user data is joined: own text, text that fleets share, values known only at deployment."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Slot:
     """A value known only when the stack is deployed.
 
     Attributes:
-        name: `lustre_<i>_dns_name`, `lustre_<i>_mount_name`, `efs_<i>_file_system_id` or `efs_<i>_access_point_id`, with
-            i the index of the mount in the request.
+        name: `lustre_<i>_dns_name`, `lustre_<i>_mount_name`, `efs_<i>_file_system_id` or `efs_<i>_access_point_id`,
+            with i the index of the mount in the request.
     """
 
     name: str
