@@ -89,7 +89,8 @@ def _named(names: tuple[str, ...], known: Mapping[str, InstanceType]) -> tuple[I
             chosen.append(instance_type(name, catalog=known))
         except UnknownInstanceType as error:
             (found,) = error.findings
-            raise click.BadParameter(f"{found.message}; {found.fix} [{found.rule_id}]", param_hint="TYPE") from None
+            fix = found.fix.replace("(instance_type_records)", "(--record FILE)")
+            raise click.BadParameter(f"{found.message}; {fix} [{found.rule_id}]", param_hint="TYPE") from None
     return tuple(chosen)
 
 

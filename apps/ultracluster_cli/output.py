@@ -87,7 +87,8 @@ def _colour(terminal: bool) -> bool:
 
 def print_json(value: object) -> None:
     """Write a value as JSON, dataclasses as objects with their fields."""
-    click.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False))
+    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    click.echo(json.dumps(_plain(value), indent=2, ensure_ascii=not unicode))
 
 
 def _plain(value: object) -> object:

@@ -73,6 +73,15 @@ def test_a_pipe_is_120_columns_wide_and_has_no_colour():
     assert 100 < max(map(len, done.stdout.splitlines())) <= 120
 
 
+@pytest.mark.parametrize(
+    "arguments", [["catalog"], ["catalog", "p5.48xlarge"], ["rules"], ["rules", "--format", "json"]]
+)
+def test_a_stream_without_unicode_is_served(arguments):
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([COMMAND, *arguments], check=True, capture_output=True, env=environment)
+    assert done.stdout.isascii()
+
+
 def on_a_terminal(**environment):
     """What the command writes to a terminal of 80 columns."""
     written = []
@@ -167,6 +176,7 @@ def test_nothing_found_is_said_on_stderr_and_is_no_error():
     ("arguments", "answer"),
     [
         (["p5.48xlarg"], "use p5.48xlarge"),
+        (["m5.large"], "add the type with a DescribeInstanceTypes record (--record FILE) [UC-SPC-010]"),
         (["trn3.48xlarge"], "announced"),
         (["--accelerator", "h300"], "no type has 'h300'; there are NVIDIA A100"),
         (["--vendor", "amd"], "'amd' is not one of"),

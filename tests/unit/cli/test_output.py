@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import sys
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -59,12 +62,16 @@ def test_dataclasses_become_objects(capsys):
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 ))  # fmt: skip
 def test_plain_values_survive(value):
-    import contextlib
-    import io
-
     with contextlib.redirect_stdout(io.StringIO()) as stream:
         print_json(value)
     assert json.loads(stream.getvalue()) == value
+
+
+def test_json_fits_a_stream_without_unicode(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    print_json({"name": "größe"})
+    assert json.loads(stream.buffer.getvalue().decode("ascii")) == {"name": "größe"}
 
 
 def test_what_is_printed_is_not_read_as_markup(capsys):
