@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ultracluster.fleet.defaults import LAUNCH_HOOK
 from ultracluster.plan.fleet import FleetPlan
 from ultracluster.plan.spot import LayoutGroup
-from ultracluster.plan.user_data import MountRequest, NodeType, UserDataRequest
+from ultracluster.plan.user_data import MountRequest, UserDataRequest, node_type
 from ultracluster.storage.contract import Mount
 
 __all__ = ["BootstrapInputs", "bootstrap_request", "mount_slots", "mounts_over_efa"]
@@ -43,15 +43,7 @@ def bootstrap_request(plan: FleetPlan, layout: LayoutGroup, inputs: BootstrapInp
     return UserDataRequest(
         fleet_name=plan.name,
         vendor=layout.instance_types[0].vendor,
-        node_types=tuple(
-            NodeType(
-                name=kind.name,
-                accelerators=kind.accelerator_count,
-                efa=layout.interfaces.efa_count,
-                nitro_version=kind.nitro_version or 0,
-            )
-            for kind in layout.instance_types
-        ),
+        node_types=tuple(node_type(kind, efa=layout.interfaces.efa_count) for kind in layout.instance_types),
         auto_scaling_group_name=inputs.auto_scaling_group_name,
         lifecycle_hook_name=LAUNCH_HOOK,
         log_group_name=inputs.log_group_name,
@@ -59,6 +51,7 @@ def bootstrap_request(plan: FleetPlan, layout: LayoutGroup, inputs: BootstrapInp
         mounts=tuple(_mount_request(plan, mount) for mount in inputs.mounts),
         spot=plan.spot is not None,
         user_script=inputs.user_script,
+        os=plan.image.os,
     )
 
 
