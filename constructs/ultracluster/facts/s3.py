@@ -21,12 +21,14 @@ class StorageClassFacts:
         name: as the API spells it.
         earliest_days: fewest days after creation at which a life-cycle rule may move an object there.
         billed_days: fewest days that are billed.
+        stay_days: fewest days an object has to stay before a rule may move it on.
         readable_at_once: whether an object can be read without being restored first.
     """
 
     name: str
     earliest_days: int
     billed_days: int
+    stay_days: int
     readable_at_once: bool
 
 
@@ -39,6 +41,7 @@ def storage_classes() -> Mapping[str, StorageClassFacts]:
             name=name,
             earliest_days=row["earliest_days"],
             billed_days=row["billed_days"],
+            stay_days=row["stay_days"],
             readable_at_once=row["readable_at_once"],
         )
         for name, row in rows.items()

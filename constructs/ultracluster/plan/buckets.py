@@ -166,7 +166,7 @@ def _transitions(request: BucketRequest) -> tuple[Transition, ...]:
 
 
 def _check_transitions(transitions: tuple[Transition, ...], subject: str) -> Iterator[Finding]:
-    earlier = -1
+    least = 0
     for index, transition in enumerate(transitions):
         where = f"{subject}.transitions[{index}]"
         facts = storage_class(transition.storage_class)
@@ -183,15 +183,15 @@ def _check_transitions(transitions: tuple[Transition, ...], subject: str) -> Ite
                 "use INTELLIGENT_TIERING, STANDARD_IA or GLACIER_IR, or archive a prefix that is not linked "
                 "(archived_prefixes)",
             )
-        if transition.after_days < facts.earliest_days or transition.after_days <= earlier:
-            least = max(facts.earliest_days, earlier + 1)
+        least = max(least, facts.earliest_days)
+        if transition.after_days < least:
             yield finding(
                 "UC-STG-004",
                 f"{where}.after_days",
                 f"{transition.after_days} days is too early for {transition.storage_class}",
                 f"use {least} days or more",
             )
-        earlier = transition.after_days
+        least = transition.after_days + max(facts.stay_days, 1)
 
 
 def _check_archived(request: BucketRequest, subject: str) -> Iterator[Finding]:

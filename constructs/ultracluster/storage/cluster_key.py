@@ -121,6 +121,6 @@ def _caller(scope: Construct | kms.IKey, service: str) -> dict[str, dict[str, st
     return {
         "StringEquals": {
             "kms:CallerAccount": stack.account,
-            "kms:ViaService": f"{service}.{stack.region}.amazonaws.com",
+            "kms:ViaService": f"{service}.{stack.region}.{stack.url_suffix}",
         }
     }

@@ -5,7 +5,8 @@ associations with S3 one after another, a log group for their events. What it co
 from creation on, used or not. What it refuses: sizes off the grid, missing tiers, EFA that would be lost, overlaps.
 
 Type, storage, EFA, subnet, key and the list of security groups cannot be changed: a change of one of them replaces the
-file system and leaves the old one behind (it is retained). Capacity grows and the tier moves in place.
+file system and leaves the old one behind (it is retained, with the group of its servers). Capacity grows and the tier
+moves in place.
 """
 
 from __future__ import annotations
@@ -182,6 +183,7 @@ class LustreFileSystem(Construct):
             both_ways=True,
             servers=security_group,
             clients=client_security_group,
+            servers_removal_policy=removal_policy,
         )
         log_destination = self._logs(plan, log_retention_days)
         self.cfn_file_system = self._file_system(plan, place, encryption_key, log_destination)

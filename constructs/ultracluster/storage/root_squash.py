@@ -80,6 +80,5 @@ class LustreRootSquash(Construct):
                 caller,
                 {
                     f"AwsSolutions-IAM4[Policy::{_BASIC_EXECUTION}]": "the CDK's own function only writes its own logs",
-                    "AwsSolutions-L1": "the CDK pins the runtime of its own custom-resource function and moves it on",
                 },
             )

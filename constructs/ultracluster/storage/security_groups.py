@@ -51,6 +51,9 @@ class StorageSecurityGroups(Construct):
             clients to servers (NFS).
         servers: an existing group of the servers.
         clients: an existing group of the clients.
+        servers_removal_policy: what becomes of a new servers' group and its self rules when they leave the template. A
+            file system that stays behind keeps its interfaces in the group: it cannot be deleted then, and without its
+            rules the servers would lose each other.
 
     Attributes:
         servers, clients: the groups.
@@ -67,14 +70,18 @@ class StorageSecurityGroups(Construct):
         both_ways: bool,
         servers: ec2.ISecurityGroup | None = None,
         clients: ec2.ISecurityGroup | None = None,
+        servers_removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
         super().__init__(scope, construct_id)
+        self._kept = None if servers_removal_policy is cdk.RemovalPolicy.DESTROY else servers_removal_policy
         vpc_id = vpc.vpc_id
         path = scope.node.path
         self.cfn_servers = None if servers else self._group(_SERVERS, vpc_id, f"servers of {path}")
         self.cfn_clients = None if clients else self._group(_CLIENTS, vpc_id, f"clients of {path}")
         self.servers = servers or self._imported(_SERVERS, self.cfn_servers)
         self.clients = clients or self._imported(_CLIENTS, self.cfn_clients)
+        if self.cfn_servers is not None and self._kept is not None:
+            self.cfn_servers.apply_removal_policy(self._kept)
         made = {name for name, cfn in ((_SERVERS, self.cfn_servers), (_CLIENTS, self.cfn_clients)) if cfn}
         ids = {_SERVERS: self.servers.security_group_id, _CLIENTS: self.clients.security_group_id}
         for flow in _flows(both_ways=both_ways):
@@ -103,7 +110,7 @@ class StorageSecurityGroups(Construct):
             protocol = "-1" if each is None else "tcp"
             first, last = (None, None) if each is None else (each.first, each.last)
             suffix = "All" if each is None else str(each.first)
-            ec2.CfnSecurityGroupIngress(
+            ingress = ec2.CfnSecurityGroupIngress(
                 self,
                 f"{flow.target}From{flow.source}{suffix}",
                 group_id=ids[flow.target],
@@ -113,7 +120,7 @@ class StorageSecurityGroups(Construct):
                 to_port=last,
                 description=f"{flow.target.lower()} from {flow.source.lower()}",
             )
-            ec2.CfnSecurityGroupEgress(
+            egress = ec2.CfnSecurityGroupEgress(
                 self,
                 f"{flow.source}To{flow.target}{suffix}",
                 group_id=ids[flow.source],
@@ -123,6 +130,9 @@ class StorageSecurityGroups(Construct):
                 to_port=last,
                 description=f"{flow.source.lower()} to {flow.target.lower()}",
             )
+            if self._kept is not None and flow == _Flow(source=_SERVERS, target=_SERVERS):
+                ingress.apply_removal_policy(self._kept)
+                egress.apply_removal_policy(self._kept)
 
 
 def _flows(*, both_ways: bool) -> Iterator[_Flow]:
