@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.fleets import GROUP_ARN, RESERVATION_ID, SUBJECT, ids
 
+from support.fleets import GROUP_ARN, RESERVATION_ID, SUBJECT, ids
 from ultracluster.facts.instances import instance_type
 from ultracluster.findings import FindingsError
 from ultracluster.plan.capacity import CapacityRequest, check_capacity, plan_capacity

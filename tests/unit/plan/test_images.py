@@ -7,8 +7,8 @@ import re
 from typing import get_args
 
 import pytest
-from support.fleets import ALL_TYPES, SUBJECT, ids
 
+from support.fleets import ALL_TYPES, SUBJECT, ids
 from ultracluster.facts.images import operating_systems, parameter_families, public_images, recommended_root_gib
 from ultracluster.facts.instances import instance_type
 from ultracluster.plan.image_options import OperatingSystem

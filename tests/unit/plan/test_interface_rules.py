@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.fleets import ALL_TYPES, SUBJECT, ids, new_types, wishes
 
+from support.fleets import ALL_TYPES, SUBJECT, ids, new_types, wishes
 from ultracluster.facts.instances import instance_type
 from ultracluster.findings import Severity
 from ultracluster.plan.interface_rules import NetworkInterfaceEntry, as_entries, check_interface_list, with_public_ip

@@ -7,8 +7,8 @@ import json
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.fleets import ALL_TYPES, SUBJECT, has_layout, ids, new_types, wishes
 
+from support.fleets import ALL_TYPES, SUBJECT, has_layout, ids, new_types, wishes
 from ultracluster.facts.instances import instance_type
 from ultracluster.findings import FindingsError
 from ultracluster.plan.network_interfaces import InterfaceLayout, check_network_interfaces, plan_network_interfaces
@@ -114,9 +114,7 @@ def test_efa_on_a_type_without_it_names_the_smallest_with_it():
 def test_max_bandwidth_counts():
     expected = {"p5.48xlarge": (40, 8), "p6-b200.48xlarge": (16, 8), "p6-b300.48xlarge": (33, 17)}
     for name, (interfaces, addresses) in expected.items():
-        plan = plan_network_interfaces(
-            instance_type(name), layout=InterfaceLayout.MAX_BANDWIDTH, subject=SUBJECT
-        )
+        plan = plan_network_interfaces(instance_type(name), layout=InterfaceLayout.MAX_BANDWIDTH, subject=SUBJECT)
         assert (len(plan.interfaces), plan.ip_count) == (interfaces, addresses)
 
 

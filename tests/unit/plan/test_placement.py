@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.fleets import GROUP_ARN, RESERVATION_ID, SUBJECT, ids
 
+from support.fleets import GROUP_ARN, RESERVATION_ID, SUBJECT, ids
 from ultracluster.facts.instances import instance_type
 from ultracluster.plan.capacity_options import CapacityBlock, OnDemand, Reservation, Spot
 from ultracluster.plan.placement import (
@@ -63,7 +63,7 @@ def check(*args, **options):
         (NONE, BLOCK, ONE, 32, False, None),
     ],
 )
-def test_the_table(placement, capacity, zones, efa, create, name):
+def test_the_table(*, placement, capacity, zones, efa, create, name):
     decided = plan_placement(request(placement, capacity, zones, efa), subject=SUBJECT)
     assert (decided.create, decided.existing_name) == (create, name)
     assert decided.because
@@ -106,9 +106,7 @@ def test_types_without_cluster_placement():
 
 
 def test_several_types_in_one_group_are_a_warning():
-    decided = plan_placement(
-        request(capacity=Spot(), names=("p5.48xlarge", "p5e.48xlarge")), subject=SUBJECT
-    )
+    decided = plan_placement(request(capacity=Spot(), names=("p5.48xlarge", "p5e.48xlarge")), subject=SUBJECT)
     assert decided.create
     assert ids(decided.warnings) == ["UC-PLC-006"]
 

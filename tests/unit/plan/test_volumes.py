@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.fleets import SUBJECT, ids
 
+from support.fleets import SUBJECT, ids
 from ultracluster.facts.ebs import gp3
 from ultracluster.plan.volumes import RootVolume, check_root_volume, plan_root_volume
 
