@@ -18,6 +18,7 @@ from constructs import Construct
 
 from ultracluster.fleet import defaults
 from ultracluster.plan.fleet import FleetPlan
+from ultracluster.plan.names import LAUNCH_HOOK
 from ultracluster.plan.spot import SpotPlan
 
 __all__ = ["auto_scaling_group", "scheduled_scale_in"]
@@ -130,7 +131,7 @@ def _mixed_policy(
 
 def _launch_hook() -> autoscaling.CfnAutoScalingGroup.LifecycleHookSpecificationProperty:
     return _Group.LifecycleHookSpecificationProperty(
-        lifecycle_hook_name=defaults.LAUNCH_HOOK,
+        lifecycle_hook_name=LAUNCH_HOOK,
         lifecycle_transition="autoscaling:EC2_INSTANCE_LAUNCHING",
         default_result="ABANDON",
         heartbeat_timeout=defaults.LAUNCH_HOOK_TIMEOUT_S,

@@ -7,16 +7,12 @@ from typing import Final
 __all__ = [
     "DEFAULT_INSTANCE_WARMUP_S",
     "HEALTH_CHECK_GRACE_S",
-    "LAUNCH_HOOK",
     "LAUNCH_HOOK_TIMEOUT_S",
     "LOG_RETENTION_DAYS",
     "MAX_GROUPS_PER_INTERFACE",
     "TERMINATE_HOOK",
     "TERMINATE_HOOK_TIMEOUT_S",
 ]
-
-LAUNCH_HOOK: Final = "ultracluster-launch"
-"""A node enters service only after its bootstrap has counted accelerators and fabric devices and completed it."""
 
 LAUNCH_HOOK_TIMEOUT_S: Final = 1800
 """Longest bootstrap: boot of a many-GPU node, packages, mounts and the user's script. A node that is silent for longer

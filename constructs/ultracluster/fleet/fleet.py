@@ -26,8 +26,7 @@ from ultracluster.acknowledge import acknowledge, report_warnings
 from ultracluster.findings import Finding, FindingsError, finding, raise_if_errors
 from ultracluster.fleet import checks
 from ultracluster.fleet.auto_scaling import auto_scaling_group, scheduled_scale_in
-from ultracluster.fleet.bootstrap import BootstrapInputs, bootstrap_request, mount_slots, mounts_over_efa
-from ultracluster.fleet.bucket_access import BucketAccess
+from ultracluster.fleet.bootstrap import mount_request, mount_slots, mounts_over_efa
 from ultracluster.fleet.defaults import LOG_RETENTION_DAYS
 from ultracluster.fleet.launch_template import NodeParts, launch_template
 from ultracluster.fleet.metrics import group_metric, node_metric
@@ -37,9 +36,12 @@ from ultracluster.fleet.volume_key import allow_auto_scaling
 from ultracluster.fleet.wildcards import acknowledge_wildcards
 from ultracluster.network.cluster_network import ClusterNetwork
 from ultracluster.placement.efa_placement_group import EfaPlacementGroup
+from ultracluster.plan.bootstrap import BootstrapInputs, user_data_requests
 from ultracluster.plan.fleet import FleetPlan, FleetRequest, plan_fleet
+from ultracluster.plan.names import log_group_name
 from ultracluster.plan.placement import AUTO, NONE, ExistingPlacementGroup, Placement
 from ultracluster.plan.user_data import UserDataPlan, plan_user_data
+from ultracluster.storage.bucket_access import BucketAccess
 from ultracluster.storage.contract import SharedStorage
 
 __all__ = ["METRICS_NAMESPACE", "Fleet"]
@@ -69,7 +71,7 @@ class Fleet(Construct):
         construct_id: str,
         *,
         request: FleetRequest,
-        faults: Sequence[Finding],
+        faults: Sequence[Finding] = (),
         network: ClusterNetwork,
         efa_placement_group: EfaPlacementGroup | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] = (),
@@ -90,7 +92,7 @@ class Fleet(Construct):
         self.auto_scaling_group_name = auto_scaling_group_name or cdk.Names.unique_resource_name(
             self, max_length=_NAME_LENGTH, separator="-"
         )
-        self.log_group_name = f"/ultracluster/{self.auto_scaling_group_name}"
+        self.log_group_name = log_group_name(self.auto_scaling_group_name)
         self._mounts = tuple(shared.mount for shared in storage)
         self._user_groups = [group.security_group_id for group in security_groups]
         self._storage_groups = [shared.client_security_group.security_group_id for shared in storage]
@@ -175,16 +177,12 @@ class Fleet(Construct):
     def _bootstrap(self, user_script: str | None) -> tuple[UserDataPlan, ...]:
         inputs = BootstrapInputs(
             auto_scaling_group_name=self.auto_scaling_group_name,
-            log_group_name=self.log_group_name,
             metrics_namespace=self.metrics_namespace,
-            mounts=self._mounts,
+            mounts=tuple(map(mount_request, self._mounts)),
             user_script=user_script,
         )
-        subject = f"{self.node.path}.user_data"
-        plans = tuple(
-            plan_user_data(bootstrap_request(self.plan, layout, inputs), subject=subject)
-            for layout in self.plan.layouts
-        )
+        requests = user_data_requests(self.plan, inputs)
+        plans = tuple(plan_user_data(request, subject=self.node.path) for request in requests)
         report_warnings(self, dict.fromkeys(warning for plan in plans for warning in plan.warnings))
         return plans
 
@@ -233,7 +231,7 @@ class Fleet(Construct):
         stack = cdk.Stack.of(self)
         if key is not None and not allow_auto_scaling(stack, key):
             message = "the policy of an imported key cannot be changed here"
-            report_warnings(self, [finding("UC-IAM-007", f"{self.node.path}.encryption_key", message)])
+            report_warnings(self, [finding("UC-API-006", f"{self.node.path}.encryption_key", message)])
         over_efa = [
             group
             for group, mount in zip(self._storage_groups, self._mounts, strict=True)

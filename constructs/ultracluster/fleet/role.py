@@ -13,7 +13,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from ultracluster.fleet.bucket_access import BucketAccess
+from ultracluster.fleet.bucket_policy import bucket_statements
+from ultracluster.storage.bucket_access import BucketAccess
 from ultracluster.storage.contract import Mount
 
 __all__ = ["NodeAccess", "node_policy", "node_role"]
@@ -44,7 +45,7 @@ class NodeAccess:
 
 def node_policy(stack: cdk.Stack, access: NodeAccess) -> dict[str, object]:
     """The policy document of a node."""
-    buckets = [statement for bucket in access.buckets for statement in bucket.statements()]
+    buckets = [statement for bucket in access.buckets for statement in bucket_statements(bucket)]
     return {
         "Version": "2012-10-17",
         "Statement": [*_agents(access), *buckets, *_file_systems(stack, access.mounts)],

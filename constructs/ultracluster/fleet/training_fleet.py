@@ -20,7 +20,6 @@ from constructs import Construct
 
 from ultracluster.facts.instances import InstanceType
 from ultracluster.findings import Finding, finding
-from ultracluster.fleet.bucket_access import BucketAccess
 from ultracluster.fleet.defaults import LOG_RETENTION_DAYS
 from ultracluster.fleet.fleet import METRICS_NAMESPACE, Fleet
 from ultracluster.network.cluster_network import ClusterNetwork
@@ -31,6 +30,7 @@ from ultracluster.plan.images import Dlami, Image
 from ultracluster.plan.network_interfaces import InterfaceLayout, NetworkInterface
 from ultracluster.plan.placement import AUTO, Placement
 from ultracluster.plan.volumes import RootVolume
+from ultracluster.storage.bucket_access import BucketAccess
 from ultracluster.storage.contract import SharedStorage
 
 __all__ = ["TrainingFleet"]
@@ -48,7 +48,7 @@ class TrainingFleet(Fleet):
             count=4,
             capacity=CapacityBlock(reservation_id="cr-0123456789abcdef0"),
             storage=[lustre],
-            bucket_access=[BucketAccess(checkpoints.bucket, write=True)],
+            bucket_access=[BucketAccess(bucket=checkpoints.bucket, write=True)],
         )
         ```
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ultracluster.plan.names import LAUNCH_HOOK, auto_scaling_group_name, log_group_name
+from ultracluster.plan.names import LAUNCH_HOOK, log_group_name
 from ultracluster.plan.user_data import MountRequest, UserDataRequest, node_type
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ class BootstrapInputs:
     """What the user data of a fleet is told beside its plan.
 
     Attributes:
-        cluster: name of the cluster.
+        auto_scaling_group_name: literal name of the fleet's group.
         metrics_namespace: CloudWatch namespace of the agent.
         mounts: file systems that the fleet mounts, in their order.
         user_script: the user's own program, if any.
     """
 
-    cluster: str
+    auto_scaling_group_name: str
     metrics_namespace: str
     mounts: tuple[MountRequest, ...]
     user_script: str | None
@@ -50,15 +50,14 @@ def mount_of(plan: LustrePlan | HomePlan) -> MountRequest:
 
 def user_data_requests(fleet: FleetPlan, inputs: BootstrapInputs) -> Sequence[UserDataRequest]:
     """What the user data of each launch template of a fleet has to do, in the order of its layouts."""
-    group = auto_scaling_group_name(inputs.cluster, fleet.name)
     return [
         UserDataRequest(
             fleet_name=fleet.name,
             vendor=layout.instance_types[0].vendor,
             node_types=tuple(node_type(facts, efa=layout.interfaces.efa_count) for facts in layout.instance_types),
-            auto_scaling_group_name=group,
+            auto_scaling_group_name=inputs.auto_scaling_group_name,
             lifecycle_hook_name=LAUNCH_HOOK,
-            log_group_name=log_group_name(group),
+            log_group_name=log_group_name(inputs.auto_scaling_group_name),
             metrics_namespace=inputs.metrics_namespace,
             mounts=inputs.mounts,
             spot=fleet.spot is not None,

@@ -21,6 +21,7 @@ from ultracluster.plan.fleet import FleetPlan, check_fleets_together, plan_fleet
 from ultracluster.plan.home import HomePlan, check_home_clients, plan_home
 from ultracluster.plan.lustre import plan_lustre
 from ultracluster.plan.lustre_clients import check_lustre_clients
+from ultracluster.plan.names import auto_scaling_group_name
 from ultracluster.plan.network import NetworkPlan, plan_network
 from ultracluster.plan.requests import (
     bucket_request,
@@ -240,7 +241,7 @@ class ClusterDraft:
         for index, fleet in self.fleets.items():
             names = mounted_by(self.parts.fleets[index], self.parts)
             inputs = BootstrapInputs(
-                cluster=self.parts.name or "cluster",
+                auto_scaling_group_name=auto_scaling_group_name(self.parts.name or "cluster", fleet.name),
                 metrics_namespace="UltraCluster" if watch is None else watch.metrics_namespace,
                 mounts=tuple({mounts[name].mount_path: mounts[name] for name in names if name in mounts}.values()),
                 user_script=self.scripts.get(index),

@@ -17,7 +17,6 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from ultracluster.facts.instances import InstanceType
-from ultracluster.fleet.bucket_access import BucketAccess
 from ultracluster.fleet.defaults import LOG_RETENTION_DAYS
 from ultracluster.fleet.fleet import METRICS_NAMESPACE, Fleet
 from ultracluster.network.cluster_network import ClusterNetwork
@@ -29,6 +28,7 @@ from ultracluster.plan.network_interfaces import InterfaceLayout
 from ultracluster.plan.placement import AUTO, Placement
 from ultracluster.plan.volumes import RootVolume
 from ultracluster.spot.interruptions import SpotInterruptions
+from ultracluster.storage.bucket_access import BucketAccess
 from ultracluster.storage.contract import SharedStorage
 
 __all__ = ["SpotTrainingFleet"]
@@ -143,7 +143,6 @@ class SpotTrainingFleet(Fleet):
             scope,
             construct_id,
             request=request,
-            faults=(),
             network=network,
             efa_placement_group=efa_placement_group,
             security_groups=security_groups,
