@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ultracluster.facts.regions import partitions
 from ultracluster.findings import Finding, finding
 from ultracluster.plan.zones import region_of_zone
+from ultracluster.spec.wording import did_you_mean
 
 if TYPE_CHECKING:
     from ultracluster.spec.fleet import FleetSpec
@@ -45,6 +45,9 @@ def as_written(found: Finding, fleet: FleetSpec, subject: str) -> Finding:
     if fleet.availability_zone is not None:
         renamed[f"{subject}.availability_zones[0]"] = f"{subject}.availability_zone"
         renamed[f"{subject}.availability_zones"] = f"{subject}.availability_zone"
+    if fleet.instance_type is not None:
+        renamed[f"{subject}.instance_types[0]"] = f"{subject}.instance_type"
+        renamed[f"{subject}.instance_types"] = f"{subject}.instance_type"
     if fleet.count is None:
         renamed[f"{subject}.count"] = f"{subject}.max_count"
     return replace(found, subject=renamed.get(found.subject, found.subject))
@@ -53,8 +56,8 @@ def as_written(found: Finding, fleet: FleetSpec, subject: str) -> Finding:
 def _check_region(region: str | None) -> Iterator[Finding]:
     if region is None or region in partitions():
         return
-    near = get_close_matches(region, partitions(), n=1)
-    fix = f"did you mean {near[0]}?" if near else "check the name"
+    near = did_you_mean(region, partitions())
+    fix = f"did you mean {near}?" if near else "check the name"
     yield finding("UC-SPC-017", "region", f'"{region}" is not a Region that this version knows', fix)
 
 
@@ -101,10 +104,10 @@ def _unknown_bucket(subject: str, name: str, parts: ClusterParts) -> Iterator[Fi
 def _unknown(subject: str, name: str, known: tuple[str, ...], kind: str) -> Iterator[Finding]:
     if name in known:
         return
-    near = get_close_matches(name, known, n=1)
+    near = did_you_mean(name, known)
     declared = f"there are {', '.join(known)}" if known else "none is declared"
     where = "storage.buckets" if kind == "bucket" else "storage"
-    fix = f"did you mean {near[0]}?" if near else f"declare it under {where}, or name one that is declared"
+    fix = f"did you mean {near}?" if near else f"declare it under {where}, or name one that is declared"
     yield finding("UC-SPC-014", subject, f'"{name}" is no {kind} of this cluster ({declared})', fix)
 
 
@@ -143,7 +146,8 @@ def _check_mount_paths(parts: ClusterParts) -> Iterator[Finding]:
     paths = _mount_paths(parts)
     told: set[tuple[str, str]] = set()
     for fleet in parts.fleets.values():
-        mounted = [(subject, path) for name in mounted_by(fleet, parts) for subject, path in paths.get(name, ())]
+        names = dict.fromkeys(mounted_by(fleet, parts))
+        mounted = [(subject, path) for name in names for subject, path in paths.get(name, ())]
         for at, (subject, path) in enumerate(mounted):
             for other, other_path in mounted[:at]:
                 if _meet(path, other_path) and (subject, other) not in told:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic_core import PydanticCustomError
 
 from ultracluster.spec.keys import fault
-from ultracluster.spec.wording import did_you_mean, either, shown
+from ultracluster.spec.wording import SHOWN_CHARACTERS, did_you_mean, either, shown, truth_word
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -137,16 +137,16 @@ def _kind_of(value: object) -> str:
 def _retyped(value: object, needed: str) -> str:
     """How the same value is written in the type that is needed, where that is plain."""
     text = value if isinstance(value, str) else shown(value)
+    if not text.isprintable() or len(text) > SHOWN_CHARACTERS:
+        return f"write {needed}"
     if needed == "text" and not isinstance(value, dict | list | tuple):
         return f'write it in quotes: "{text}"'
     if needed == "a list" and isinstance(value, str | int):
         return f"write [{text}]"
     if isinstance(value, str) and "number" in needed and text.replace("_", "").replace(".", "", 1).isdecimal():
         return f"write {text.replace('_', '').lstrip('0') or '0'} without quotes"
-    if needed == "true or false" and text.lower() in ("yes", "on", "true", "y", "1"):
-        return "write true"
-    if needed == "true or false" and text.lower() in ("no", "off", "false", "n", "0"):
-        return "write false"
+    if needed == "true or false" and truth_word(text) is not None:
+        return f"write {truth_word(text)}"
     return f"write {needed}"
 
 

@@ -11,7 +11,7 @@ from ultracluster.spec.capacity import CapacitySpec, OnDemandSpec
 from ultracluster.spec.forms import BucketReference, FilePath, Name, PlacementGroupName, Prefix, Tags, TypeName, Zone
 from ultracluster.spec.image import DlamiSpec, ImageSpec, RootVolumeSpec
 from ultracluster.spec.keys import KeyRule, at_most_one, exactly_one, fault, needs
-from ultracluster.spec.wording import shown
+from ultracluster.spec.wording import shown, truth_word
 
 __all__ = ["BucketAccessSpec", "ExistingPlacementGroupSpec", "FleetSpec"]
 
@@ -35,11 +35,8 @@ PlacementSpec = Annotated[
 def _switch_or_number(value: object) -> object:
     if value is None or isinstance(value, bool) or (isinstance(value, int) and value >= 0):
         return value
-    raise fault(
-        "UC-SPC-005",
-        f"{shown(value)} is neither true nor false nor a number of interfaces",
-        "write true, false or a number",
-    )
+    message = f"{shown(value)} is neither true nor false nor a number of interfaces"
+    raise fault("UC-SPC-005", message, f"write {truth_word(value) or 'true, false or a number'}")
 
 
 EfaSetting = Annotated[bool | Annotated[int, Field(ge=0)] | None, BeforeValidator(_switch_or_number)]

@@ -25,16 +25,21 @@ def model_findings(error: ValidationError, data: object, *, prefix: Place = ()) 
         data: the data that it was given; the paths follow it.
         prefix: the place of that data in the file.
     """
-    findings = (
-        finding(
-            found["type"],
-            path_text((*prefix, *_place(found["loc"], data))),
-            found["ctx"]["message"],
-            found["ctx"]["fix"],
-        )
-        for found in error.errors(include_url=False, include_input=False)
-    )
+    findings = []
+    for found in error.errors(include_url=False, include_input=False):
+        place = (*prefix, *_place(found["loc"], data))
+        fix = found["ctx"]["fix"]
+        if found["type"] == "UC-SPC-003":
+            fix = _misplaced(place) or fix
+        findings.append(finding(found["type"], path_text(place), found["ctx"]["message"], fix))
     return tuple(dict.fromkeys(findings))
+
+
+def _misplaced(place: Place) -> str | None:
+    from ultracluster.spec.places import other_place
+
+    right = other_place(place)
+    return None if right is None else f"did you mean it under {right}?"
 
 
 def _place(loc: Place, data: object) -> Place:

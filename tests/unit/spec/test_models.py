@@ -81,7 +81,7 @@ CASES = [
     ({"fleets__0__instance_types": ["p5.48xlarge"]}, "fleets[0].instance_types", "UC-SPC-009", "keep"),
     ({"fleets__0__max_count": 4}, "fleets[0].max_count", "UC-SPC-009", "keep count or max_count"),
     ({"fleets__0__min_count": 1}, "fleets[0].min_count", "UC-SPC-009", "add max_count"),
-    ({"fleets__0__efa": "yes"}, "fleets[0].efa", "UC-SPC-005", "true, false or a number"),
+    ({"fleets__0__efa": "yes"}, "fleets[0].efa", "UC-SPC-005", "write true"),
     ({"fleets__0__efa": -1}, "fleets[0].efa", "UC-SPC-005", "true, false or a number"),
     (
         {"fleets__0__capacity": {"kind": "capacityblock"}},
@@ -106,13 +106,25 @@ CASES = [
         "2027-03-15T11:30:00Z",
     ),
     (
-        {"fleets__0__capacity": {"kind": "capacity-block", "reservation_id": "cr-0a1b2c3d4e5f60718", "end": "2027-02-30"}},
+        {
+            "fleets__0__capacity": {
+                "kind": "capacity-block",
+                "reservation_id": "cr-0a1b2c3d4e5f60718",
+                "end": "2027-02-30",
+            }
+        },
         "fleets[0].capacity.end",
         "UC-SPC-008",
         "write it like",
     ),
     (
-        {"fleets__0__capacity": {"kind": "capacity-block", "reservation_id": "cr-0a1b2c3d4e5f60718", "end": 1800000000}},
+        {
+            "fleets__0__capacity": {
+                "kind": "capacity-block",
+                "reservation_id": "cr-0a1b2c3d4e5f60718",
+                "end": 1800000000,
+            }
+        },
         "fleets[0].capacity.end",
         "UC-SPC-005",
         "date and time",
@@ -133,6 +145,14 @@ CASES = [
     ({"fleets__0__placement_group": "autos"}, "fleets[0].placement_group", "UC-SPC-006", "did you mean auto?"),
     ({"fleets__0__placement_group": {"nam": "x"}}, "fleets[0].placement_group.nam", "UC-SPC-003", "did you mean name?"),
     ({"fleets__0__placement_group": {}}, "fleets[0].placement_group.name", "UC-SPC-004", "add name"),
+    ({"instance_type": "p5.48xlarge"}, "instance_type", "UC-SPC-003", "did you mean it under fleets?"),
+    ({"lustre": []}, "lustre", "UC-SPC-003", "did you mean it under storage?"),
+    (
+        {"observability__log_retention": 3},
+        "observability.log_retention",
+        "UC-SPC-003",
+        "did you mean log_retention_days?",
+    ),
     ({"fleets__0__colour": "red"}, "fleets[0].colour", "UC-SPC-003", "remove it"),
     ({"fleets__0__tags": {"a": 1}}, "fleets[0].tags.a", "UC-SPC-005", 'write it in quotes: "1"'),
     ({"fleets__0__tags": {"aws:x": "y"}}, 'fleets[0].tags["aws:x"]', "UC-SPC-008", "write it like"),

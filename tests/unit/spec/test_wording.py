@@ -38,6 +38,8 @@ def test_choices_read_as_a_sentence():
         ("instance-type", ["instance_type", "name"], "instance_type"),
         ("CAPACITY_BLOCK", ["on-demand", "capacity-block"], "capacity-block"),
         ("zone", ["availability_zone", "name"], "availability_zone"),
+        ("us-esat-1", ["us-west-1", "us-east-1"], "us-east-1"),
+        ("log_retention", ["log_retention_days", "log_level"], "log_retention_days"),
         ("colour", ["name", "count"], None),
         ("", ["name"], None),
         (7, ["name"], None),
