@@ -85,7 +85,7 @@ def check_interface_list(
         subject: the path of the list in the user's terms, for example `Train/LaunchTemplate.NetworkInterfaces`.
 
     Returns:
-        Findings out of UC-NIC-001 to 009, UC-EFA-001, 002, 004 and 005; empty when the list is right.
+        Findings out of UC-NIC-001 to 009, UC-EFA-001, 002, 004, 005 and UC-API-116; empty when the list is right.
     """
     review = _Review(instance_type, tuple(entries), subject)
     review.card_indexes()
@@ -222,9 +222,16 @@ class _Review:
         return float("inf") if card is None or card.max_interfaces is None else card.max_interfaces
 
     def fabric_cards(self) -> None:
-        """UC-EFA-001 and UC-EFA-004: fabric devices only where a card carries them."""
+        """UC-EFA-001, UC-EFA-004, UC-API-116: every kind of interface only where its card takes it."""
         if self.type is None:
             return
+        bare = self._where(not entry.has_efa and not self._carries(entry) for entry in self.entries)
+        if bare:
+            entry = self.entries[bare[0]]
+            kinds = " or ".join(self.cards[entry.place[0]].interface_types)
+            message = f"interface on card {entry.place[0]} of {self.type.name}, which takes {kinds} only"
+            fix = f"use {kinds} there, or move the entry to a card that takes `interface`"
+            self.add("UC-API-116", bare, message, fix, from_cards=True)
         wrong = self._where(entry.has_efa and not self._carries(entry) for entry in self.entries)
         if not wrong:
             return

@@ -107,6 +107,7 @@ any_request = st.builds(
 def test_any_request_gives_findings_or_a_plan_and_never_another_error(request):
     found = check_fleet(request, subject=SUBJECT)
     assert all(item.subject.startswith(SUBJECT) for item in found)
+    assert not any(text.endswith(".") or "None" in text for item in found for text in (item.message, item.fix))
     if any(item.severity.stops for item in found):
         with pytest.raises(FindingsError) as error:
             plan_fleet(request, subject=SUBJECT)

@@ -237,6 +237,14 @@ def test_doubtful_card_data_is_never_fatal():
     assert check(sure, wrong)[0].severity is Severity.FATAL
 
 
+def test_a_card_for_the_fabric_alone_takes_no_address():
+    facts = instance_type("p6e-gb200.36xlarge")
+    entries = [*planned(facts), NetworkInterfaceEntry(card=3, device=0, group_count=1)]
+    found = check(facts, entries)
+    assert ids(found) == ["UC-API-116"]
+    assert "card 3 of p6e-gb200.36xlarge, which takes efa-only only" in found[0].message
+
+
 def test_without_a_type_the_general_rules_are_judged():
     entries = [
         NetworkInterfaceEntry(card=0, device=0, kind="efa-only"),
