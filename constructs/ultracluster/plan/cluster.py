@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from ultracluster.plan.alarms import AlarmPlan
     from ultracluster.plan.buckets import BucketPlan
     from ultracluster.plan.decision import Decision
     from ultracluster.plan.fleet import FleetPlan
@@ -86,6 +87,7 @@ class ClusterPlan:
         home: plan of the shared home, if there is one.
         buckets: plans of the buckets that are made.
         existing_buckets: names of the buckets that exist already, by their name in the file.
+        alarms: alarms by what they watch (`fleets[0]`, `storage.lustre[0]`).
         quotas: vCPU quotas to ask for.
         cost: hourly price of the nodes.
         warnings: findings that do not stop the plan.
@@ -102,6 +104,7 @@ class ClusterPlan:
     home: HomePlan | None
     buckets: tuple[BucketPlan, ...]
     existing_buckets: Mapping[str, str]
+    alarms: Mapping[str, tuple[AlarmPlan, ...]]
     quotas: tuple[QuotaPlan, ...]
     cost: CostPlan
     warnings: tuple[Finding, ...]
@@ -142,6 +145,7 @@ def cluster_plan(spec: ClusterSpec, draft: ClusterDraft) -> ClusterPlan:
         home=draft.home,
         buckets=tuple(draft.buckets.values()),
         existing_buckets={bucket.name: bucket.bucket_name for bucket in spec.storage.buckets if bucket.bucket_name},
+        alarms=draft.alarms,
         quotas=plan_quotas(fleets, region=spec.region),
         cost=plan_cost(fleets, region=spec.region),
         warnings=tuple(draft.findings),

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ultracluster.findings import Finding, FindingsError, finding
+from ultracluster.plan.alarms import AlarmPlan, FleetAlarmRequest, alarms_for_fleet, fleet_profile
 from ultracluster.plan.bootstrap import BootstrapInputs, mount_of, user_data_requests
 from ultracluster.plan.buckets import BucketPlan, check_bucket_links, plan_bucket
 from ultracluster.plan.clients import storage_client
@@ -20,8 +21,9 @@ from ultracluster.plan.cluster_rules import HOME, as_written, check_parts, mount
 from ultracluster.plan.fleet import FleetPlan, check_fleets_together, plan_fleet
 from ultracluster.plan.home import HomePlan, check_home_clients, plan_home
 from ultracluster.plan.lustre import plan_lustre
+from ultracluster.plan.lustre_alarms import alarms_for_lustre, lustre_alarm_request
 from ultracluster.plan.lustre_clients import check_lustre_clients
-from ultracluster.plan.names import auto_scaling_group_name
+from ultracluster.plan.names import alarm_prefix, auto_scaling_group_name, interruption_queue_names
 from ultracluster.plan.network import NetworkPlan, plan_network
 from ultracluster.plan.requests import (
     bucket_request,
@@ -69,6 +71,7 @@ def draft_cluster(parts: ClusterParts, *, base_dir: Path, now: datetime | None =
     draft.plan_storage()
     draft.check_between()
     draft.plan_user_data()
+    draft.plan_alarms()
     draft.findings = list(dict.fromkeys(draft.findings))
     return draft
 
@@ -83,6 +86,7 @@ class ClusterDraft:
         now: the time to hold ends against.
         findings: every finding so far, warnings included.
         scripts: text of the users' scripts by fleet.
+        alarms: alarms by the subject that they watch.
     """
 
     parts: ClusterParts
@@ -97,6 +101,7 @@ class ClusterDraft:
     home: HomePlan | None = None
     buckets: dict[int, BucketPlan] = field(default_factory=dict)
     user_data: dict[int, list[UserDataPlan]] = field(default_factory=dict)
+    alarms: dict[str, tuple[AlarmPlan, ...]] = field(default_factory=dict)
 
     @property
     def network_zones(self) -> tuple[str, ...]:
@@ -232,17 +237,28 @@ class ClusterDraft:
         ]
         self.findings += check_bucket_links({plan.name: plan for plan in self.buckets.values()}, links)
 
+    @property
+    def _name(self) -> str:
+        return self.parts.name or "cluster"
+
+    @property
+    def _namespace(self) -> str:
+        watch = self.parts.observability
+        return "UltraCluster" if watch is None else watch.metrics_namespace
+
+    def _group(self, fleet: FleetPlan) -> str:
+        return auto_scaling_group_name(self._name, fleet.name)
+
     def plan_user_data(self) -> None:
         """The user data of every planned fleet whose mounts are in order."""
         mounts = {plan.name: mount_of(plan) for plan in self.lustre.values()}
         if self.home is not None:
             mounts[HOME] = mount_of(self.home)
-        watch = self.parts.observability
         for index, fleet in self.fleets.items():
             names = mounted_by(self.parts.fleets[index], self.parts)
             inputs = BootstrapInputs(
-                auto_scaling_group_name=auto_scaling_group_name(self.parts.name or "cluster", fleet.name),
-                metrics_namespace="UltraCluster" if watch is None else watch.metrics_namespace,
+                auto_scaling_group_name=self._group(fleet),
+                metrics_namespace=self._namespace,
                 mounts=tuple({mounts[name].mount_path: mounts[name] for name in names if name in mounts}.values()),
                 user_script=self.scripts.get(index),
             )
@@ -252,3 +268,29 @@ class ClusterDraft:
                 for request in user_data_requests(fleet, inputs)
                 if (plan := self.attempt(partial(plan_user_data, request, subject=subject))) is not None
             ]
+
+    def plan_alarms(self) -> None:
+        """The alarms of every planned fleet and Lustre file system."""
+        watch = self.parts.observability
+        percent = None if watch is None else watch.utilization_threshold_percent
+        for index, fleet in self.fleets.items():
+            queue, dead = interruption_queue_names(self._group(fleet)) if fleet.spot is not None else (None, None)
+            request = FleetAlarmRequest(
+                group_name=self._group(fleet),
+                profile=fleet_profile(fleet, namespace=self._namespace),
+                utilization_threshold_percent=percent,
+                interruption_queue_name=queue,
+                interruption_dead_letter_queue_name=dead,
+            )
+            self._alarms(f"fleets[{index}]", partial(alarms_for_fleet, request))
+        for index, lustre in self.lustre.items():
+            groups = tuple(self._group(self.fleets[at]) for at in self._mounting(lustre.name) if at in self.fleets)
+            prefix = alarm_prefix(self._name, lustre.name)
+            watched = lustre_alarm_request(lustre, name=prefix, client_groups=groups)
+            self._alarms(f"storage.lustre[{index}]", partial(alarms_for_lustre, watched))
+
+    def _alarms(self, subject: str, make: Callable[..., tuple[AlarmPlan, ...]]) -> None:
+        try:
+            self.alarms[subject] = make(subject=subject)
+        except FindingsError as error:
+            self.findings += error.findings

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["LAUNCH_HOOK", "auto_scaling_group_name", "log_group_name"]
+__all__ = ["LAUNCH_HOOK", "alarm_prefix", "auto_scaling_group_name", "interruption_queue_names", "log_group_name"]
 
 LAUNCH_HOOK: Final = "ultracluster-launch"
 """The launch life-cycle hook that a node completes when its bootstrap has found everything in order."""
@@ -31,3 +31,23 @@ def log_group_name(group: str) -> str:
         group: name of its Auto Scaling group.
     """
     return f"/ultracluster/{group}"
+
+
+def alarm_prefix(cluster: str, file_system: str) -> str:
+    """First part of the names of a file system's alarms; those of a fleet begin with the name of its group.
+
+    Args:
+        cluster: name of the cluster.
+        file_system: name of the file system in it.
+    """
+    return f"{cluster}-{file_system}"
+
+
+def interruption_queue_names(group: str) -> tuple[str, str]:
+    """Names of the queue of a Spot fleet and of its dead-letter queue.
+
+    Args:
+        group: name of the fleet's Auto Scaling group. Names of queues have no dots.
+    """
+    base = group.replace(".", "-")
+    return f"{base}-spot", f"{base}-spot-dead"

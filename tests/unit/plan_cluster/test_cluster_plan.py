@@ -11,7 +11,6 @@ import moto
 import pytest
 
 from ultracluster.findings import FindingsError
-from ultracluster.fleet import defaults
 from ultracluster.plan import names
 from ultracluster.plan.cluster import plan_cluster
 from ultracluster.plan.cluster_file import plan_file, read_and_plan
@@ -248,6 +247,19 @@ def test_faults_between_fleets_and_storage_are_told_beside_those_of_other_parts(
     ]
 
 
-def test_names_agree_with_the_constructs():
-    assert names.LAUNCH_HOOK == defaults.LAUNCH_HOOK
+def test_every_fleet_and_file_system_is_watched():
+    planned = plan_file(ROOT / "apps/p5_pretrain/cluster.yaml")[1]
+    assert set(planned.alarms) == {"fleets[0]", "storage.lustre[0]"}
+    assert {alarm.name.partition("-train-")[0] for alarm in planned.alarms["fleets[0]"]} == {"p5-pretrain"}
+    assert all(alarm.name.startswith("p5-pretrain-scratch-") for alarm in planned.alarms["storage.lustre[0]"])
+
+
+def test_a_spot_fleet_is_watched_through_its_queues(plan):
+    planned = plan_file(ROOT / "apps/spot_research/cluster.yaml")[1]
+    watched = [metric for alarm in planned.alarms["fleets[0]"] for _, metric in alarm.metrics]
+    assert any(names.interruption_queue_names("spot-research-research")[0] in str(metric) for metric in watched)
+
+
+def test_names_fit_together():
     assert names.log_group_name(names.auto_scaling_group_name("demo", "train")) == "/ultracluster/demo-train"
+    assert names.interruption_queue_names("a.b") == ("a-b-spot", "a-b-spot-dead")
