@@ -120,14 +120,8 @@ def _accelerators(request: FleetAlarmRequest) -> Iterator[AlarmPlan]:
         yield alarm(
             "idle-accelerators", request.group_name, {"use": use}, threshold=request.utilization_threshold_percent
         )
-    if request.profile.vendor == "nvidia":
-        used, total = (metric_of_role(request.profile, role) for role in ("memory_used", "memory_total"))
-        memory = {"used": _own(request, used), "total": _own(request, total)}
-        yield alarm("accelerator-memory", request.group_name, memory, expression="100 * used / total")
-    else:
-        percent = _own(request, metric_of_role(request.profile, "memory_percent"))
-        yield alarm("accelerator-memory", request.group_name, {"used": percent})
-    yield _total("hardware-errors", request, "hardware_error")
+    for name, role in (("accelerator-memory", "memory_percent"), ("hardware-errors", "fault")):
+        yield alarm(name, request.group_name, {role: _own(request, metric_of_role(request.profile, role))})
 
 
 def _fabric(request: FleetAlarmRequest) -> Iterator[AlarmPlan]:

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from .statsd import send
+from .statsd import fault, send
 
 XID = re.compile(r"NVRM: Xid \(.*?\): (\d+)")
 
@@ -27,4 +27,7 @@ def watch(settings: dict[str, Any]) -> None:
             log.info(line.rstrip())
             xid = XID.search(line)
             if xid:
-                send("gpu_xid_critical" if int(xid[1]) in settings["critical_xids"] else "gpu_xid_other", 1)
+                if int(xid[1]) in settings["critical_xids"]:
+                    fault("gpu_xid_critical", 1)
+                else:
+                    send("gpu_xid_other", 1)

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from .statsd import growth, send
+from .statsd import fault, growth, send
 
 GROUPS = ("neuroncore_counters", "memory_used", "execution_stats")
 ERRORS = ("generic", "model", "runtime", "hardware")  # not the recoverable ones and not NaN in the user's numbers
@@ -45,6 +45,6 @@ def read(report: dict[str, Any], totals: dict[object, int]) -> None:
         count = device.get("mem_ecc_uncorrected", 0) + device.get("sram_ecc_uncorrected", 0)
         bad += growth(totals, device["neuron_device_index"], count)
     send("neuroncore_utilization", round(busy / max(cores, 1), 2), "g")
-    send("neuron_memory_percent", round(100 * used / max(devices * node["neuron_device_memory_size"], 1), 2), "g")
-    send("neuron_execution_errors", errors)
-    send("neuron_ecc_uncorrected", bad)
+    send("accelerator_memory_percent", round(100 * used / max(devices * node["neuron_device_memory_size"], 1), 2), "g")
+    fault("neuron_execution_errors", errors)
+    fault("neuron_ecc_uncorrected", bad)

@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from .statsd import growth, run, send, total
+from .statsd import fault, growth, numbers, run, send
 
 
 def watch(settings: dict[str, Any]) -> None:
@@ -15,9 +15,11 @@ def watch(settings: dict[str, Any]) -> None:
 
 
 def ask(totals: dict[object, int]) -> None:
-    """Uncorrected memory errors since the last time, and GPUs that wait for a row remapping or failed at one."""
-    errors = run("nvidia-smi", "--query-gpu=ecc.errors.uncorrected.volatile.total", "--format=csv,noheader,nounits")
-    send("gpu_ecc_uncorrected", sum(growth(totals, gpu, total(line)) for gpu, line in enumerate(errors)))
+    """Memory in use, uncorrected errors since the last time, GPUs with a row remapping that is pending or failed."""
+    fields = "memory.used,memory.total,ecc.errors.uncorrected.volatile.total"
+    gpus = [numbers(line) for line in run("nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits")]
+    send("accelerator_memory_percent", round(max((100 * used / (of or 1) for used, of, _ in gpus), default=0), 2), "g")
+    fault("gpu_ecc_uncorrected", sum(growth(totals, gpu, errors) for gpu, (_, _, errors) in enumerate(gpus)))
     fields = "remapped_rows.pending,remapped_rows.failure"
     rows = run("nvidia-smi", f"--query-remapped-rows={fields}", "--format=csv,noheader")
-    send("gpu_row_remap_faults", sum(total(line) > 0 or "Yes" in line for line in rows), "g")
+    fault("gpu_row_remap_faults", sum(any(numbers(line.replace("Yes", "1"))) for line in rows), "g")

@@ -1,6 +1,5 @@
 """StatsD to the CloudWatch agent of this node, and small readers."""
 
-import re
 import socket
 import subprocess
 
@@ -11,6 +10,12 @@ _socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 def send(name: str, value: float, kind: str = "c") -> None:
     """Send one line: kind `c` adds to a counter, `g` sets a gauge."""
     _socket.sendto(f"{name}:{value}|{kind}".encode(), AGENT)
+
+
+def fault(name: str, count: float, kind: str = "c") -> None:
+    """Send one kind of fault, and the same into the counter of all kinds that alarms watch."""
+    send(name, count, kind)
+    send("accelerator_faults", count)
 
 
 def growth(totals: dict[object, int], key: object, total: int) -> int:
@@ -25,6 +30,6 @@ def run(*command: str) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=50, check=False).stdout.splitlines()
 
 
-def total(line: str) -> int:
-    """Sum of the numbers of a line of comma-separated values."""
-    return sum(map(int, re.findall(r"\d+", line)))
+def numbers(line: str) -> list[int]:
+    """Numbers of a line of comma-separated values; what is no number, as `[N/A]`, counts as zero."""
+    return [int(word) if word.isdigit() else 0 for word in line.replace(" ", "").split(",")]

@@ -1,0 +1,1 @@
+"""Who is told, and what is watched: topic, alarms and dashboard."""
