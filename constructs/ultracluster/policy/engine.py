@@ -1,0 +1,107 @@
+"""All rules over an assembly: what they find, what they could not judge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ultracluster.policy.explore import Fault, explore
+from ultracluster.policy.model import AssemblyModel, ResourceModel, TemplateModel
+from ultracluster.policy.problem import Problem
+from ultracluster.policy.registry import ASSEMBLY, TEMPLATE, Rule, rules_by_type
+from ultracluster.policy.view import Assembly, Resource, Template
+from ultracluster.policy.world import World
+
+__all__ = ["Judged", "NotJudged", "judge"]
+
+
+@dataclass(frozen=True, slots=True)
+class NotJudged:
+    """A rule that could not decide about a resource.
+
+    Attributes:
+        rule_ids: the rules of the function.
+        where: the resource, template or assembly, in the user's terms.
+        template: the file.
+        reason: the first thing that was not known.
+    """
+
+    rule_ids: tuple[str, ...]
+    where: str
+    template: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Judged:
+    """The raw outcome of all rules.
+
+    Attributes:
+        faults: each fault with the rule that it breaks and the resource that was judged.
+        not_judged: rules that could not decide.
+        judged: how many times a rule was applied to something.
+    """
+
+    faults: list[tuple[str, Fault, ResourceModel | None, TemplateModel]] = field(default_factory=list)
+    not_judged: list[NotJudged] = field(default_factory=list)
+    judged: int = 0
+
+
+def judge(assembly: AssemblyModel, *, wanted: Callable[[str], bool] | None = None) -> Judged:
+    """Apply every rule.
+
+    Args:
+        assembly: the templates.
+        wanted: which ids; all by default.
+    """
+    result = Judged()
+    for kind, group in rules_by_type().items():
+        chosen = [known for known in group if wanted is None or any(map(wanted, known.ids))]
+        for target in _targets(assembly, kind) if chosen else ():
+            for known in chosen:
+                _apply(result, assembly, known, target)
+    if wanted is not None:
+        result.faults = [fault for fault in result.faults if wanted(fault[0])]
+    return result
+
+
+def _targets(assembly: AssemblyModel, kind: str) -> Sequence[ResourceModel | TemplateModel | None]:
+    if kind == TEMPLATE:
+        return assembly.templates
+    return (None,) if kind == ASSEMBLY else assembly.by_type.get(kind, ())
+
+
+def _apply(result: Judged, assembly: AssemblyModel, known: Rule, target: ResourceModel | TemplateModel | None) -> None:
+    check = known.check
+
+    def read(world: World) -> Iterable[Problem]:
+        if isinstance(target, ResourceModel):
+            view = Resource(target, world)
+            return check(view) or () if view.exists else ()
+        return check(Template(target, world) if target is not None else Assembly(world)) or ()
+
+    outcome = explore(assembly, read)
+    result.judged += 1
+    for fault in outcome.faults:
+        template = _template_of(fault.problem)
+        rule_id = fault.problem.rule_id or known.ids[0]
+        result.faults.append((rule_id, fault, target if isinstance(target, ResourceModel) else None, template))
+    if outcome.doubts:
+        result.not_judged.append(_not_judged(known, target, outcome.doubts))
+
+
+def _template_of(problem: Problem) -> TemplateModel:
+    where = problem.where
+    if isinstance(where, Template):
+        return where.model
+    if isinstance(where, Resource):
+        return where.model.template
+    return where.place.template
+
+
+def _not_judged(known: Rule, target: ResourceModel | TemplateModel | None, doubts: list[str]) -> NotJudged:
+    reason = Counter(doubts).most_common(1)[0][0]
+    if isinstance(target, ResourceModel):
+        return NotJudged(known.ids, target.name, target.template.name, reason)
+    return NotJudged(known.ids, "", target.name if target is not None else "", reason)

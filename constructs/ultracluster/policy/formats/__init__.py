@@ -1,0 +1,1 @@
+"""Renderers of a report, one file per format."""

@@ -1,0 +1,383 @@
+"""A property as rules see it: read lazily, in the world of the reading, with its place in the template."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, TypeVar, overload
+
+from ultracluster.policy.conditions import symbol_of
+from ultracluster.policy.parameters import as_text
+from ultracluster.policy.plain import doubt_of, plain
+from ultracluster.policy.resolve import list_entries, resolve
+from ultracluster.policy.states import ABSENT, Encoded, Node, NotKnown, Opaque, Path, Reference, Text, Unknown
+from ultracluster.policy.world import World
+
+if TYPE_CHECKING:
+    from ultracluster.policy.view import Resource
+
+__all__ = ["Value", "dotted", "shortened"]
+
+_T = TypeVar("_T")
+
+
+class _Needed:
+    """Marks a default that was not given."""
+
+
+_NEEDED: Final = _Needed()
+_TRUTH = {"true": True, "false": False}
+_LONG = 60
+
+
+def dotted(label: Path) -> str:
+    """Keys as a person writes them: `NetworkInterfaces[5].DeviceIndex`."""
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in label)
+    return text.removeprefix(".")
+
+
+def shortened(text: str) -> str:
+    """A text on one line that fits a message."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONG else f"{line[: _LONG - 3]}..."
+
+
+def _missing(raw: Mapping[str, object], key: str | int) -> object:
+    """What stands for a key that an object does not show."""
+    hidden = [name for name in raw if name == "Fn::Transform" or name.startswith("Fn::ForEach::")]
+    return Unknown(f"{hidden[0]} may add {key}", may_be_absent=True) if hidden else ABSENT
+
+
+class Value:
+    """One property, or one entry of a list, or something below.
+
+    Reading never fails on strange input. Asking for a literal (`text`, `integer`, ...) of something that only the
+    deployment knows raises `NotKnown`, which ends the rule for this resource as *not judged*. A default answers for
+    absence alone.
+
+    Attributes:
+        world: the reading that it belongs to.
+        owner: the resource in which it was read; None for sections of a template.
+        label: keys from the properties of its owner down to it.
+    """
+
+    __slots__ = ("_node", "_resolved", "label", "owner", "world")
+
+    def __init__(self, node: Node, world: World, owner: Resource | None, label: Path) -> None:
+        """Wrap a node that is resolved on first use."""
+        self._node = node
+        self._resolved: Node | None = None
+        self.world = world
+        self.owner = owner
+        self.label = label
+
+    @property
+    def node(self) -> Node:
+        """The resolved node."""
+        if self._resolved is None:
+            self._resolved = resolve(self._node, self.world)
+        return self._resolved
+
+    @property
+    def state(self) -> object:
+        """Plain scalar, list, object or a state of `policy.states`; rules seldom need it."""
+        return self.node.raw
+
+    @property
+    def place(self) -> Node:
+        """Where it is written: the branch that was taken, when that stands in the same property."""
+        taken = self.node
+        written = self._node
+        same = taken.template is written.template and taken.path[: len(written.path)] == written.path
+        return taken if same else written
+
+    # What it is
+
+    @property
+    def exists(self) -> bool:
+        """Whether it is written, and not removed with AWS::NoValue.
+
+        Raises:
+            NotKnown: it lies below something that is not known.
+        """
+        state = self.state
+        if isinstance(state, Unknown) and state.may_be_absent:
+            raise NotKnown(state.reason)
+        return state is not ABSENT
+
+    @property
+    def known(self) -> bool:
+        """Whether this level is known: a literal, a list, an object, or absent."""
+        return doubt_of(self.state) is None
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list."""
+        return isinstance(self.state, list)
+
+    @property
+    def is_object(self) -> bool:
+        """Whether it is an object."""
+        return isinstance(self.state, dict)
+
+    @property
+    def path(self) -> str:
+        """The place in the user's terms, for example `NetworkInterfaces[5].DeviceIndex`."""
+        return dotted(self.label)
+
+    # Down
+
+    def get(self, *keys: str | int) -> Value:
+        """A value below; one that is absent when a key is missing on the way."""
+        found = self
+        for key in keys:
+            found = found[key]
+        return found
+
+    def __getitem__(self, key: str | int) -> Value:
+        """One entry of an object or list; one that is absent when it is not there."""
+        node = self.node
+        raw = node.raw
+        if isinstance(raw, list) and isinstance(key, int):
+            items = self.items()
+            if key < len(items):
+                return items[key]
+            inner: object = ABSENT
+        elif isinstance(raw, dict):
+            inner = raw[key] if key in raw else _missing(raw, key)
+        elif raw is ABSENT:
+            inner = ABSENT
+        else:
+            inner = Unknown(doubt_of(raw) or "a single value in the place of an object", may_be_absent=True)
+        return Value(node.child(key, inner), self.world, self.owner, (*self.label, key))
+
+    def items(self) -> list[Value]:
+        """The entries of a list, those under AWS::NoValue left out; none when the list is absent.
+
+        Raises:
+            NotKnown: it is no list, or not known.
+        """
+        if self.state is ABSENT:
+            return []
+        entries = list_entries(self.node, self.world)
+        return [Value(item, self.world, self.owner, (*self.label, at)) for at, item in entries]
+
+    def one_or_many(self) -> list[Value]:
+        """The entries of a list, or the single value alone, as IAM policies write it; none when absent."""
+        if self.state is ABSENT:
+            return []
+        return self.items() if self.is_list else [self]
+
+    def fields(self) -> dict[str, Value]:
+        """The entries of an object that exist; empty when it is absent.
+
+        Raises:
+            NotKnown: it is no object, or not known.
+        """
+        raw = self.state
+        if raw is ABSENT:
+            return {}
+        if not isinstance(raw, dict):
+            raise NotKnown(doubt_of(raw) or "a single value or list in the place of an object")
+        return {key: value for key in raw if (value := self.get(key)).exists}
+
+    # Literals
+
+    @overload
+    def text(self) -> str: ...
+    @overload
+    def text(self, default: _T) -> str | _T: ...
+    def text(self, default: object = _NEEDED) -> object:
+        """The text; numbers and booleans as CloudFormation writes them.
+
+        Args:
+            default: the answer when it is absent.
+
+        Raises:
+            NotKnown: not known, no single value, or absent without a default.
+        """
+        state = self.state
+        if type(state) is str:
+            return state
+        if state is ABSENT:
+            return self._default(default)
+        text = as_text(state)
+        if text is None:
+            raise NotKnown(doubt_of(state) or "a list or object in the place of a text")
+        return text
+
+    @overload
+    def integer(self) -> int: ...
+    @overload
+    def integer(self, default: _T) -> int | _T: ...
+    def integer(self, default: object = _NEEDED) -> object:
+        """The whole number, also when it is written as a text.
+
+        Raises:
+            NotKnown: not known, no whole number, or absent without a default.
+        """
+        if self.state is ABSENT:
+            return self._default(default)
+        number = self.number()
+        if number != int(number):
+            raise NotKnown(f"{number} in the place of a whole number")
+        return int(number)
+
+    @overload
+    def number(self) -> float: ...
+    @overload
+    def number(self, default: _T) -> float | _T: ...
+    def number(self, default: object = _NEEDED) -> object:
+        """The number, also when it is written as a text.
+
+        Raises:
+            NotKnown: not known, no number, or absent without a default.
+        """
+        state = self.state
+        if state is ABSENT:
+            return self._default(default)
+        text = self.text()
+        try:
+            number = float(text)
+        except ValueError:
+            raise NotKnown(f"{shortened(text)} in the place of a number") from None
+        if isinstance(state, bool) or not math.isfinite(number):
+            raise NotKnown(f"{text} in the place of a number")
+        return number
+
+    @overload
+    def boolean(self) -> bool: ...
+    @overload
+    def boolean(self, default: _T) -> bool | _T: ...
+    def boolean(self, default: object = _NEEDED) -> object:
+        """The truth, also when it is written as a text.
+
+        Raises:
+            NotKnown: not known, neither true nor false, or absent without a default.
+        """
+        state = self.state
+        if isinstance(state, bool):
+            return state
+        if state is ABSENT:
+            return self._default(default)
+        truth = _TRUTH.get(self.text().lower())
+        if truth is None:
+            raise NotKnown(f"{shortened(self.text())} in the place of true or false")
+        return truth
+
+    def plain(self) -> object:
+        """Everything below as plain JSON values; None when it is absent.
+
+        Raises:
+            NotKnown: something in it is not known.
+        """
+        found = plain(self.node, self.world)
+        return None if found is ABSENT else found
+
+    def _default(self, default: object) -> object:
+        if default is _NEEDED:
+            raise NotKnown(f"{self.path or 'a value'} is absent")
+        return default
+
+    # Texts that are known in part
+
+    def parts(self) -> tuple[str | Opaque, ...]:
+        """The text in parts, what is not known as `Opaque`; through Fn::Base64; empty when absent.
+
+        Raises:
+            NotKnown: it is no text at all, or one of which nothing is known.
+        """
+        state = self.state
+        if isinstance(state, Encoded):
+            return Value(state.inner, self.world, self.owner, self.label).parts()
+        if state is ABSENT:
+            return ()
+        if isinstance(state, Text):
+            return state.parts
+        if isinstance(state, Reference):
+            return (Opaque(f"{state} is known at deployment only", state, str(state)),)
+        return (self.text(),)
+
+    def known_text(self, mark: str = "\ufffc") -> str:
+        """The text with `mark` in the place of every part that is not known."""
+        return "".join(part if isinstance(part, str) else mark for part in self.parts())
+
+    def prefix(self) -> str:
+        """The known text before the first part that is not known."""
+        parts = self.parts()
+        return parts[0] if parts and isinstance(parts[0], str) else ""
+
+    @property
+    def is_encoded(self) -> bool:
+        """Whether it is Fn::Base64 of something."""
+        return isinstance(self.state, Encoded)
+
+    # References
+
+    def reference(self) -> Reference | None:
+        """The resource and attribute that it names; None for a literal or an absent value.
+
+        Raises:
+            NotKnown: it is not known what it is, for example an import from a stack that is not at hand.
+        """
+        state = self.state
+        if isinstance(state, Reference):
+            return state
+        if isinstance(state, Unknown):
+            raise NotKnown(state.reason)
+        return None
+
+    def resource(self, *types: str) -> Resource | None:
+        """The resource that it names, when it is one of these types (any without types); else None.
+
+        Raises:
+            NotKnown: as `reference`.
+        """
+        found = self.reference()
+        if found is None or (types and found.type not in types):
+            return None
+        from ultracluster.policy.view import Resource
+
+        return Resource(found.target, self.world)
+
+    def symbol(self) -> Hashable:
+        """A mark for comparing values that may not be known: equal marks are equal values for certain.
+
+        Different marks are different values only where both are literals (`("literal", text)`).
+        """
+        state = self.state
+        if isinstance(state, Reference):
+            return ("reference", id(state.target), state.attribute)
+        if isinstance(state, Unknown) and state.symbol is not None:
+            return state.symbol
+        if isinstance(state, Text):
+            return ("text", state.parts)
+        text = as_text(state)
+        return ("literal", text) if text is not None else symbol_of(self.node)
+
+    # Report
+
+    @property
+    def shown(self) -> str:
+        """The value in short, for a message."""
+        state = self.state
+        if state is ABSENT:
+            return "absent"
+        if isinstance(state, str | Text):
+            return shortened("".join(p if isinstance(p, str) else f"<{p.name or '?'}>" for p in self.parts()))
+        if isinstance(state, list):
+            return f"a list of {len(state)}"
+        return "an object" if isinstance(state, dict) else shortened(as_text(state) or str(doubt_of(state)))
+
+    @contextmanager
+    def judged_apart(self) -> Iterator[None]:
+        """A part of a rule that may end as not judged without ending the rest."""
+        try:
+            yield
+        except NotKnown as doubt:
+            self.world.doubts.append(doubt.reason)
+
+    def __repr__(self) -> str:
+        """For debugging."""
+        return f"<Value {self.path}: {self.shown}>"
