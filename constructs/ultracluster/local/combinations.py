@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ultracluster.local.faults import Keyword, Problem, Schema, Walker
+from ultracluster.local.faults import AnySchema, Keyword, Problem, Schema, Walker
 from ultracluster.local.values import Location, show
 
 __all__ = ["COMBINATIONS"]
 
 
-def _faults(walker: Walker, value: object, schema: Schema | bool, where: Location) -> list[Problem]:
+def _faults(walker: Walker, value: object, schema: AnySchema, where: Location) -> list[Problem]:
     return list(walker.problems(value, schema, where))
 
 

@@ -1,7 +1,7 @@
 """What the services refuse beyond the registry schemas, as further JSON schemas per resource type.
 
-Three sources: files of cfn-lint, the service models in botocore (enumerations and bounds of the request that a resource becomes), and
-a few limits from the services' own documentation. The data file says which.
+Three sources: files of cfn-lint, the service models in botocore (enumerations and bounds of the request that a
+resource becomes), and a few limits from the services' own documentation. The data file says which.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def constraints_of(type_name: str, folder: Path) -> Iterator[Schema]:
 
 @cache
 def _model(service: str) -> Any:
-    from botocore.loaders import Loader  # noqa: PLC0415 - takes half a second, so only when a type needs it
-    from botocore.model import ServiceModel  # noqa: PLC0415
+    from botocore.loaders import Loader
+    from botocore.model import ServiceModel
 
     return ServiceModel(Loader().load_service_model(service, "service-2"))
 
@@ -65,7 +65,9 @@ def shape_schema(shape: Any, skipped: frozenset[str] = frozenset(), _seen: tuple
         return {}
     seen = (*_seen, shape.name)
     if shape.type_name == "structure":
-        inner = {name: shape_schema(member, skipped, seen) for name, member in shape.members.items() if name not in skipped}
+        inner = {
+            name: shape_schema(member, skipped, seen) for name, member in shape.members.items() if name not in skipped
+        }
         return {"properties": {name: schema for name, schema in inner.items() if schema}} if any(inner.values()) else {}
     if shape.type_name == "list":
         items = shape_schema(shape.member, skipped, seen)

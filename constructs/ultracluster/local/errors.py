@@ -36,6 +36,8 @@ class LocalUsageError(LocalError):
 def missing_extra(module: str) -> LocalUsageError:
     """The error for a part of the extra `local` that is not installed."""
     return LocalUsageError(
-        "UC-LOC-001", "ultracluster local", f"the embedded AWS needs the package {module!r}, which is not installed",
+        "UC-LOC-001",
+        "ultracluster local",
+        f"the embedded AWS needs the package {module!r}, which is not installed",
         INSTALL_HINT,
     )

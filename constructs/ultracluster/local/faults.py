@@ -8,10 +8,12 @@ from typing import Any, Protocol
 
 from ultracluster.local.values import Location, spell
 
-__all__ = ["Fault", "Keyword", "Problem", "Schema", "Walker"]
+__all__ = ["AnySchema", "Fault", "Keyword", "Problem", "Schema", "Walker"]
 
 Problem = tuple[Location, str]
 Schema = Mapping[str, Any]
+AnySchema = Schema | bool
+"""A schema, or `true` for anything and `false` for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Fault:
 class Walker(Protocol):
     """Walks inner values for a keyword."""
 
-    def problems(self, value: object, schema: Schema | bool, location: Location) -> Iterator[Problem]:
+    def problems(self, value: object, schema: AnySchema, location: Location) -> Iterator[Problem]:
         """All problems of an inner value."""
         ...
 

@@ -1,7 +1,7 @@
-"""Makes what a service would make: identifiers, ARNs and the other attributes of a resource, in the form its schema asks for.
+"""Makes what a service would make: ids, ARNs and other attributes of a resource, in the form its schema asks for.
 
-For each attribute several spellings are tried, from the documented one to one derived from the schema's pattern, and the first that
-the schema accepts is taken.
+For each attribute several spellings are tried, from the documented one to one derived from the schema's pattern, and
+the first that the schema accepts is taken.
 """
 
 from __future__ import annotations
@@ -27,7 +27,18 @@ __all__ = ["Scope", "attributes_of", "physical_id", "with_names"]
 
 _FORMATS = Path(__file__).with_name("id_formats.json")
 _WORD = string.ascii_lowercase + string.digits
-_SETTLED = ("ACTIVE", "Active", "AVAILABLE", "Available", "available", "InService", "READY", "Ready", "ENABLED", "SUCCESS")
+_SETTLED = (
+    "ACTIVE",
+    "Active",
+    "AVAILABLE",
+    "Available",
+    "available",
+    "InService",
+    "READY",
+    "Ready",
+    "ENABLED",
+    "SUCCESS",
+)
 """States, best first, that a resource has once it stands."""
 
 
@@ -95,8 +106,15 @@ def attributes_of(schema: TypeSchema, properties: Mapping[str, Any], scope: Scop
 
 def physical_id(schema: TypeSchema, properties: Mapping[str, Any], attributes: Mapping[str, Any]) -> str:
     """What `Ref` returns: the parts of the primary identifier, joined with `|`."""
-    parts = [attributes.get(".".join(path), properties.get(path[0])) for path in schema.primary_identifier]
+    parts = [attributes.get(".".join(path), _given(properties, path)) for path in schema.primary_identifier]
     return "|".join(str(part) for part in parts if part is not None)
+
+
+def _given(properties: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    current: Any = properties
+    for name in path:
+        current = current.get(name) if isinstance(current, Mapping) else None
+    return current
 
 
 def _applies(schema: TypeSchema, path: tuple[str, ...], properties: Mapping[str, Any]) -> bool:
@@ -108,7 +126,10 @@ def _rank(schema: TypeSchema, path: tuple[str, ...]) -> tuple[int, int]:
     # A documented order first, then ids, then what is spelled with them.
     documented = list(_documented().get(schema.type_name, {}))
     attribute = ".".join(path)
-    return (documented.index(attribute) if attribute in documented else len(documented), 0 if attribute.endswith("Id") else 1)
+    return (
+        documented.index(attribute) if attribute in documented else len(documented),
+        0 if attribute.endswith("Id") else 1,
+    )
 
 
 def _first_accepted(schema: TypeSchema, path: tuple[str, ...], candidates: Iterator[Any]) -> Any:
@@ -184,25 +205,28 @@ def _texts(schema: TypeSchema, path: tuple[str, ...], known: Mapping[str, Any], 
     last = path[-1].lower()
     ident = _identity(schema, known, scope)
     if last.endswith("arn"):
-        for where in (f"{scope.region}:{scope.account}", f":{scope.account}", ":"):
-            for middle in (f"{kind}/{ident}", f"{kind.replace('-', '')}/{ident}", f"{kind}:{ident}", ident):
-                yield f"arn:aws:{service}:{where}:{middle}"
-    elif last.endswith(("url", "uri")):
-        yield f"https://{ident.lower()}.{service}.{scope.region}.amazonaws.com"
-    elif last.endswith(("endpoint", "address", "dnsname", "domainname", "dns")):
-        yield f"{ident.lower()}.{service}.{scope.region}.amazonaws.com"
-    elif last.endswith("name"):
-        yield scope.name
-    elif last.endswith(("message", "reason", "description")):
-        yield ""
-    elif last.endswith(("time", "date", "at", "timestamp")):
-        yield "2026-01-01T00:00:00Z"
-    elif last.endswith(("version", "number")):
-        yield "1"
+        yield from _arns(service, kind, ident, scope)
+    host = f"{ident.lower()}.{service}.{scope.region}.amazonaws.com"
+    for endings, text in (
+        (("url", "uri"), f"https://{host}"),
+        (("endpoint", "address", "dnsname", "domainname", "dns"), host),
+        (("name",), scope.name),
+        (("message", "reason", "description"), ""),
+        (("time", "date", "at", "timestamp"), "2026-01-01T00:00:00Z"),
+        (("version", "number"), "1"),
+    ):
+        if last.endswith(endings):
+            yield text
     yield f"{''.join(part[0] for part in kind.split('-'))}-{scope.word(17, '0123456789abcdef')}"
     yield scope.word(10)
     yield scope.word(17, string.digits)
     yield str(uuid.UUID(int=scope.rng.getrandbits(128), version=4))
+
+
+def _arns(service: str, kind: str, ident: str, scope: Scope) -> Iterator[str]:
+    for where in (f"{scope.region}:{scope.account}", f":{scope.account}", ":"):
+        for middle in (f"{kind}/{ident}", f"{kind.replace('-', '')}/{ident}", f"{kind}:{ident}", ident):
+            yield f"arn:aws:{service}:{where}:{middle}"
 
 
 def _identity(schema: TypeSchema, known: Mapping[str, Any], scope: Scope) -> str:

@@ -1,21 +1,21 @@
 """The keywords of the registry schemas: JSON Schema draft 7 as CloudFormation uses it, and the few that cfn-lint adds.
 
-A keyword is a function over (walker, value, the keyword's own value, its schema, location) that yields (location, problem) pairs.
-Keywords apply to values of their own kind only, as JSON Schema says.
+A keyword is a function over (walker, value, the keyword's own value, its schema, location) that yields (location,
+problem) pairs. Keywords apply to values of their own kind only, as JSON Schema says.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ultracluster.local.combinations import COMBINATIONS
-from ultracluster.local.faults import Keyword, Problem, Schema, Walker
+from ultracluster.local.faults import AnySchema, Keyword, Problem, Schema, Walker
 from ultracluster.local.values import Location, as_number, has_type, same, show, text
 
 __all__ = ["KEYWORDS", "format_pattern", "matches"]
@@ -25,7 +25,8 @@ _FORMATS = Path(__file__).with_name("formats.json")
 
 @cache
 def _compiled(pattern: str) -> Any:
-    # The schemas hold ECMA and Java patterns (\p{L}); `regex`, which cfn-lint brings, reads them. Two of them nothing reads.
+    # The schemas hold ECMA and Java patterns (\p{L}); `regex`, which cfn-lint brings, reads them. Two of them nothing
+    # reads.
     regex = import_module("regex")
     try:
         return regex.compile(pattern)
@@ -39,7 +40,7 @@ def matches(pattern: str, value: str) -> bool:
     return compiled is None or compiled.search(value) is not None
 
 
-def _type(_: Walker, value: object, wanted: str | list[str], schema: Schema, where: Location) -> Iterator[Problem]:
+def _type(_: Walker, value: object, wanted: str | list[str], __: Schema, where: Location) -> Iterator[Problem]:
     names = [wanted] if isinstance(wanted, str) else wanted
     if not any(has_type(value, name) for name in names):
         article = " or ".join(("an " if name[0] in "aoi" else "a ") + name for name in names)
@@ -53,21 +54,20 @@ def _properties(walker: Walker, value: object, wanted: Schema, _: Schema, where:
                 yield from walker.problems(value[name], schema, (*where, name))
 
 
-def _pattern_properties(
-    walker: Walker, value: object, wanted: Schema, _: Schema, where: Location
-) -> Iterator[Problem]:
+def _pattern_properties(walker: Walker, value: object, wanted: Schema, _: Schema, where: Location) -> Iterator[Problem]:
     if isinstance(value, dict):
         for pattern, schema in wanted.items():
             for name in (name for name in value if matches(pattern, name)):
                 yield from walker.problems(value[name], schema, (*where, name))
 
 
-def _additional(walker: Walker, value: object, wanted: Schema | bool, schema: Schema, where: Location) -> Iterator[Problem]:
+def _additional(walker: Walker, value: object, wanted: AnySchema, schema: Schema, where: Location) -> Iterator[Problem]:
     if not isinstance(value, dict) or wanted is True:
         return
     known = schema.get("properties", {})
     extra = [
-        name for name in value
+        name
+        for name in value
         if name not in known and not any(matches(pattern, name) for pattern in schema.get("patternProperties", {}))
     ]
     for name in extra:
@@ -92,7 +92,9 @@ def _enum(_: Walker, value: object, wanted: Sequence[object], __: Schema, where:
         yield where, f"{show(value)} is not one of {', '.join(map(str, wanted))}{hint}"
 
 
-def _enum_any_case(walker: Walker, value: object, wanted: Sequence[object], schema: Schema, where: Location) -> Iterator[Problem]:
+def _enum_any_case(
+    walker: Walker, value: object, wanted: Sequence[object], schema: Schema, where: Location
+) -> Iterator[Problem]:
     if not any(str(value).lower() == str(option).lower() for option in wanted):
         yield from _enum(walker, value, wanted, schema, where)
 
@@ -126,12 +128,12 @@ def _format(_: Walker, value: object, wanted: str, __: Schema, where: Location) 
         yield where, f"{show(value)} is not {known['what']}"
 
 
-def _length(least: bool, unit: str) -> Keyword:
-    kinds = {"characters": str, "items": list, "properties": dict}
+def _length(unit: str, *, least: bool) -> Keyword:
+    kinds: Mapping[str, tuple[type, ...]] = {"characters": (str,), "items": (list,), "properties": (dict,)}
 
     def check(_: Walker, value: object, wanted: int, __: Schema, where: Location) -> Iterator[Problem]:
         measured = text(value) if unit == "characters" else value
-        if isinstance(measured, kinds[unit]):
+        if isinstance(measured, kinds[unit]) and isinstance(measured, Sized):
             size = len(measured)
             if (size < wanted) if least else (size > wanted):
                 limit = "at least" if least else "at most"
@@ -156,13 +158,15 @@ def _items(walker: Walker, value: object, wanted: Schema, schema: Schema, where:
             yield from walker.problems(item, wanted, (*where, position))
 
 
-def _prefix_items(walker: Walker, value: object, wanted: Sequence[Schema], _: Schema, where: Location) -> Iterator[Problem]:
+def _prefix_items(
+    walker: Walker, value: object, wanted: Sequence[Schema], _: Schema, where: Location
+) -> Iterator[Problem]:
     if isinstance(value, list):
         for position, (item, schema) in enumerate(zip(value, wanted, strict=False)):
             yield from walker.problems(item, schema, (*where, position))
 
 
-def _unique_items(_: Walker, value: object, wanted: bool, __: Schema, where: Location) -> Iterator[Problem]:
+def _unique_items(_: Walker, value: object, wanted: object, __: Schema, where: Location) -> Iterator[Problem]:
     if wanted and isinstance(value, list):
         for position, item in enumerate(value):
             if item in value[:position]:
@@ -190,12 +194,12 @@ KEYWORDS: Mapping[str, Keyword] = {
     "const": _const,
     "pattern": _pattern,
     "format": _format,
-    "minLength": _length(least=True, unit="characters"),
-    "maxLength": _length(least=False, unit="characters"),
-    "minItems": _length(least=True, unit="items"),
-    "maxItems": _length(least=False, unit="items"),
-    "minProperties": _length(least=True, unit="properties"),
-    "maxProperties": _length(least=False, unit="properties"),
+    "minLength": _length("characters", least=True),
+    "maxLength": _length("characters", least=False),
+    "minItems": _length("items", least=True),
+    "maxItems": _length("items", least=False),
+    "minProperties": _length("properties", least=True),
+    "maxProperties": _length("properties", least=False),
     "minimum": _bound(lambda number, limit: number >= limit, "at least"),
     "maximum": _bound(lambda number, limit: number <= limit, "at most"),
     "exclusiveMinimum": _bound(lambda number, limit: number > limit, "more than"),

@@ -12,13 +12,20 @@ from typing import Any
 __all__ = ["example"]
 
 _CLASSES = (
-    (r"\p{L}", "A-Za-z"), (r"\p{N}", "0-9"), (r"\p{Z}", "_"), (r"\p{S}", "+"), (r"\p{M}", "a"),
-    (r"\P{C}", "a-z"), (r"\p{Graph}", "a-z"), (r"\p{Alnum}", "a-z0-9"), (r"\p{ASCII}", "a-z"),
+    (r"\p{L}", "A-Za-z"),
+    (r"\p{N}", "0-9"),
+    (r"\p{Z}", "_"),
+    (r"\p{S}", "+"),
+    (r"\p{M}", "a"),
+    (r"\P{C}", "a-z"),
+    (r"\p{Graph}", "a-z"),
+    (r"\p{Alnum}", "a-z0-9"),
+    (r"\p{ASCII}", "a-z"),
 )
 _PREFERRED = string.ascii_lowercase + string.digits
 _PRINTABLE = _PREFERRED + string.ascii_uppercase + "-_./:+=@,"
 _SPREAD = 16
-"""Repetitions taken above the least when a pattern leaves the number open: long enough to be unique, short enough to read."""
+"""Repetitions where a pattern leaves the number open: long enough to be unique, short enough to read."""
 _CATEGORY = {"CATEGORY_DIGIT": string.digits, "CATEGORY_WORD": _PREFERRED, "CATEGORY_SPACE": " "}
 
 

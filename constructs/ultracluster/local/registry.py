@@ -1,9 +1,10 @@
 """Reader of the CloudFormation registry schemas that cfn-lint ships as plain JSON files.
 
-One index per Region maps a resource type to the file of its schema. The files are read directly: importing `cfnlint` itself
-takes about three seconds, and only the schemas of the types in use are wanted.
+One index per Region maps a resource type to the file of its schema. The files are read directly: importing `cfnlint`
+itself takes about three seconds, and only the schemas of the types in use are wanted.
 
-Errors raised: `LocalUsageError` (UC-LOC-001) when cfn-lint is not installed, `UnknownResourceType` for a type without schema.
+Errors raised: `LocalUsageError` (UC-LOC-001) without cfn-lint, `UnknownResourceTypeError` for a type without
+schema.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 from ultracluster.local.constraints import constraints_of
 from ultracluster.local.errors import missing_extra
 
-__all__ = ["SchemaRegistry", "TypeSchema", "UnknownResourceType", "registry"]
+__all__ = ["SchemaRegistry", "TypeSchema", "UnknownResourceTypeError", "registry"]
 
 FALLBACK_REGION = "us-east-1"
 """The Region whose index is read when cfn-lint has none for the one asked for; it has the most types."""
@@ -27,7 +28,7 @@ FALLBACK_REGION = "us-east-1"
 Path_ = tuple[str, ...]
 
 
-class UnknownResourceType(LookupError):
+class UnknownResourceTypeError(LookupError):
     """No schema is registered for a resource type in a Region."""
 
     def __init__(self, type_name: str, region: str) -> None:
@@ -128,10 +129,10 @@ class SchemaRegistry:
         """The schema of a type, read once.
 
         Raises:
-            UnknownResourceType: the Region does not have the type.
+            UnknownResourceTypeError: the Region does not have the type.
         """
         if type_name not in self._index:
-            raise UnknownResourceType(type_name, self.region)
+            raise UnknownResourceTypeError(type_name, self.region)
         if type_name not in self._loaded:
             self._loaded[type_name] = TypeSchema(
                 type_name,

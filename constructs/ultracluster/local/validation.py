@@ -1,7 +1,7 @@
 """Checks resolved properties against a registry schema and words each fault for a person.
 
-CloudFormation reads loosely typed values: `"5"` and `5` are the same integer, `"true"` and `true` the same boolean. All faults of a
-resource are collected, each with the property's path, the value found and what would be right.
+CloudFormation reads loosely typed values: `"5"` and `5` are the same integer, `"true"` and `true` the same boolean.
+All faults of a resource are collected, each with the property's path, the value found and what would be right.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ultracluster.local.faults import Fault, Problem, Schema
+from ultracluster.local.faults import AnySchema, Fault, Problem, Schema
 from ultracluster.local.keywords import KEYWORDS
 from ultracluster.local.registry import TypeSchema
 from ultracluster.local.values import Location
@@ -25,7 +25,7 @@ class _Walker:
 
     schema: TypeSchema
 
-    def problems(self, value: object, schema: Schema | bool, location: Location) -> Iterator[Problem]:
+    def problems(self, value: object, schema: AnySchema, location: Location) -> Iterator[Problem]:
         """All problems of a value under a schema; a value of the wrong type has that problem alone."""
         if isinstance(schema, bool):
             if not schema:
@@ -55,7 +55,9 @@ def check_properties(schema: TypeSchema, properties: Mapping[str, Any]) -> tuple
     for document in (schema.document, *schema.constraints):
         known = {fault.location for fault in found}
         found += [
-            Fault(where, problem) for where, problem in walker.problems(dict(properties), document, ()) if where not in known
+            Fault(where, problem)
+            for where, problem in walker.problems(dict(properties), document, ())
+            if where not in known
         ]
     return tuple(dict.fromkeys(found))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Callable, Mapping
 
 __all__ = ["Location", "as_number", "has_type", "same", "show", "spell", "text"]
 
@@ -54,15 +54,17 @@ def same(left: object, right: object) -> bool:
     return spelled is not None and spelled == text(right)
 
 
-def _is_integer(value: Any) -> bool:  # noqa: ANN401
+def _is_integer(value: object) -> bool:
     if isinstance(value, bool):
         return False
-    return isinstance(value, int) or (isinstance(value, float) and value.is_integer()) or (
-        isinstance(value, str) and _INTEGER.fullmatch(value) is not None
+    return (
+        isinstance(value, int)
+        or (isinstance(value, float) and value.is_integer())
+        or (isinstance(value, str) and _INTEGER.fullmatch(value) is not None)
     )
 
 
-_TYPES = {
+_TYPES: Mapping[str, Callable[[object], bool]] = {
     "string": lambda value: text(value) is not None,
     "integer": _is_integer,
     "number": lambda value: as_number(value) is not None,
@@ -76,4 +78,4 @@ _TYPES = {
 def has_type(value: object, name: str) -> bool:
     """Whether CloudFormation takes a value for a JSON type."""
     check = _TYPES.get(name)
-    return check is None or bool(check(value))
+    return check is None or check(value)

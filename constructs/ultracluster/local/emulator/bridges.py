@@ -39,15 +39,24 @@ def _tags(kind: str, properties: Properties) -> list[dict[str, Any]]:
 
 def _nat_create(_: str, properties: Properties) -> Made:
     answer = call(
-        "ec2", "CreateNatGateway", SubnetId=properties.get("SubnetId"), AllocationId=properties.get("AllocationId"),
-        ConnectivityType=properties.get("ConnectivityType"), TagSpecification=_tags("natgateway", properties),
+        "ec2",
+        "CreateNatGateway",
+        SubnetId=properties.get("SubnetId"),
+        AllocationId=properties.get("AllocationId"),
+        ConnectivityType=properties.get("ConnectivityType"),
+        TagSpecification=_tags("natgateway", properties),
     )
     identifier = str(answer.text("natGatewayId"))
     return identifier, {"NatGatewayId": identifier}
 
 
 def _address_create(_: str, properties: Properties) -> Made:
-    answer = call("ec2", "AllocateAddress", Domain=properties.get("Domain", "vpc"), TagSpecification=_tags("elastic-ip", properties))
+    answer = call(
+        "ec2",
+        "AllocateAddress",
+        Domain=properties.get("Domain", "vpc"),
+        TagSpecification=_tags("elastic-ip", properties),
+    )
     public = str(answer.text("publicIp"))
     return public, {"PublicIp": public, "AllocationId": str(answer.text("allocationId"))}
 
@@ -57,9 +66,19 @@ def _address_remove(identifier: str, _: Properties) -> None:
 
 
 def _flow_log_create(_: str, properties: Properties) -> Made:
-    plain = ("ResourceType", "TrafficType", "LogDestinationType", "LogDestination", "LogGroupName", "DeliverLogsPermissionArn")
+    plain = (
+        "ResourceType",
+        "TrafficType",
+        "LogDestinationType",
+        "LogDestination",
+        "LogGroupName",
+        "DeliverLogsPermissionArn",
+    )
     answer = call(
-        "ec2", "CreateFlowLogs", ResourceId=[properties["ResourceId"]], **{name: properties.get(name) for name in plain},
+        "ec2",
+        "CreateFlowLogs",
+        ResourceId=[properties["ResourceId"]],
+        **{name: properties.get(name) for name in plain},
         TagSpecification=_tags("vpc-flow-log", properties),
     )
     identifier = str(answer.text("item"))
@@ -68,8 +87,12 @@ def _flow_log_create(_: str, properties: Properties) -> Made:
 
 def _placement_create(name: str, properties: Properties) -> Made:
     answer = call(
-        "ec2", "CreatePlacementGroup", GroupName=name, Strategy=properties.get("Strategy", "cluster"),
-        PartitionCount=properties.get("PartitionCount"), TagSpecification=_tags("placement-group", properties),
+        "ec2",
+        "CreatePlacementGroup",
+        GroupName=name,
+        Strategy=properties.get("Strategy", "cluster"),
+        PartitionCount=properties.get("PartitionCount"),
+        TagSpecification=_tags("placement-group", properties),
     )
     return name, {"GroupName": name, "GroupId": str(answer.text("groupId"))}
 
@@ -77,11 +100,15 @@ def _placement_create(name: str, properties: Properties) -> Made:
 def _permission(properties: Properties, peer: str) -> dict[str, Any]:
     note = {"Description": properties.get("Description")}
     permission: dict[str, Any] = {
-        "IpProtocol": properties["IpProtocol"], "FromPort": properties.get("FromPort"), "ToPort": properties.get("ToPort"),
+        "IpProtocol": properties["IpProtocol"],
+        "FromPort": properties.get("FromPort"),
+        "ToPort": properties.get("ToPort"),
     }
     sources = (
-        ("CidrIp", "IpRanges", "CidrIp"), ("CidrIpv6", "Ipv6Ranges", "CidrIpv6"),
-        (f"{peer}SecurityGroupId", "Groups", "GroupId"), (f"{peer}PrefixListId", "PrefixListIds", "PrefixListId"),
+        ("CidrIp", "IpRanges", "CidrIp"),
+        ("CidrIpv6", "Ipv6Ranges", "CidrIpv6"),
+        (f"{peer}SecurityGroupId", "Groups", "GroupId"),
+        (f"{peer}PrefixListId", "PrefixListIds", "PrefixListId"),
     )
     for given, member, key in sources:
         if given in properties:
@@ -92,7 +119,9 @@ def _permission(properties: Properties, peer: str) -> dict[str, Any]:
 def _rule(direction: str, peer: str) -> Bridge:
     def create(_: str, properties: Properties) -> Made:
         answer = call(
-            "ec2", f"AuthorizeSecurityGroup{direction}", GroupId=properties["GroupId"],
+            "ec2",
+            f"AuthorizeSecurityGroup{direction}",
+            GroupId=properties["GroupId"],
             IpPermissions=[_permission(properties, peer)],
         )
         identifier = str(answer.text("securityGroupRuleId"))
@@ -100,7 +129,9 @@ def _rule(direction: str, peer: str) -> Bridge:
 
     def remove(_: str, properties: Properties) -> None:
         call(
-            "ec2", f"RevokeSecurityGroup{direction}", GroupId=properties["GroupId"],
+            "ec2",
+            f"RevokeSecurityGroup{direction}",
+            GroupId=properties["GroupId"],
             IpPermissions=[_permission(properties, peer)],
         )
 
@@ -160,7 +191,9 @@ def _provider(type_name: str, bridge: Bridge) -> dict[str, Any]:
     named_by = _RECREATED.get(type_name, "")
 
     def create(logical_id: str, properties: Properties, stack_name: str) -> Made:
-        name = properties.get(named_by) or part("services.cloudformation.provisioners")._physical_name(stack_name, logical_id)
+        name = properties.get(named_by) or part("services.cloudformation.provisioners")._physical_name(
+            stack_name, logical_id
+        )
         return bridge.create(str(name), properties)
 
     def update(current: str, _: Properties, properties: Properties, __: str, ___: str | None = None) -> Made:

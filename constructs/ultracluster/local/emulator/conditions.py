@@ -1,4 +1,7 @@
-"""Conditions of a template. MiniStack compares `Fn::Join` and its like unresolved, so the CDK bootstrap template goes the wrong way."""
+"""Conditions of a template, with every value resolved before it is compared.
+
+MiniStack compares `Fn::Join` and its like unresolved, so that the CDK bootstrap template goes the wrong way.
+"""
 
 from __future__ import annotations
 
@@ -38,22 +41,15 @@ class _Conditions:
         return self._known[name]
 
     def _holds(self, expression: Any) -> bool:
-        if not isinstance(expression, Mapping) or len(expression) != 1:
-            return str(expression).lower() == "true"
-        ((function, given),) = expression.items()
-        match function:
-            case "Condition":
-                return self._named(given)
-            case "Fn::And":
-                return all(self._holds(inner) for inner in given)
-            case "Fn::Or":
-                return any(self._holds(inner) for inner in given)
-            case "Fn::Not":
-                return not self._holds(given[0])
-            case "Fn::Equals":
-                left, right = (self._value(side) for side in given)
-                return same(left, right)
-        return str(self._value(expression)).lower() == "true"
+        function, given = next(iter(expression.items())) if isinstance(expression, Mapping) else ("", expression)
+        judges: Mapping[str, Callable[[], bool]] = {
+            "Condition": lambda: self._named(given),
+            "Fn::And": lambda: all(self._holds(inner) for inner in given),
+            "Fn::Or": lambda: any(self._holds(inner) for inner in given),
+            "Fn::Not": lambda: not self._holds(given[0]),
+            "Fn::Equals": lambda: same(*(self._value(side) for side in given)),
+        }
+        return judges[function]() if function in judges else same(self._value(expression), True)
 
     def _value(self, value: Any) -> Any:
         resolve = part("services.cloudformation.engine")._resolve_refs

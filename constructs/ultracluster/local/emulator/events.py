@@ -14,7 +14,8 @@ __all__ = ["UpdateEvents", "in_order"]
 def in_order(original: Callable[..., None]) -> Callable[..., None]:
     """Give every event of a stack a later time than the one before it.
 
-    Here dozens of resources are made within one millisecond; clients sort events by their time and would show them in any order.
+    Here dozens of resources are made within one millisecond; clients sort events by their time and would show them in
+    any order.
     """
 
     def added(stack_id: str, *rest: Any, **named: Any) -> None:
@@ -30,8 +31,8 @@ def in_order(original: Callable[..., None]) -> Callable[..., None]:
 class UpdateEvents:
     """What an update reports: nothing of a resource it leaves alone, and a creation where it creates.
 
-    MiniStack walks every resource of a stack on an update and announces each as updated. Resources are walked one after another
-    within a stack, so the start event is held back until it is known what happens to the resource.
+    MiniStack walks every resource of a stack on an update and announces each as updated. Resources are walked one
+    after another within a stack, so the start event is held back until it is known what happens to the resource.
     """
 
     def __init__(self) -> None:
@@ -43,13 +44,16 @@ class UpdateEvents:
     def update(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap the engine's update: notice when old and new properties are the same."""
 
-        def updated(kind: str, identifier: str, old: Any, new: Any, stack: str, logical: str | None = None, *rest: Any) -> Any:
+        def updated(*call: Any) -> Any:
+            _, identifier, old, new, stack, logical = (*call, None)[:6]
+            resource = (stack, logical or identifier)
             if old == new:
-                self._unchanged.add((stack, logical or identifier))
-            made = original(kind, identifier, old, new, stack, logical, *rest)
-            # A replacement creates inside the update; the events of the update are those of the old resource.
-            self._created.discard((stack, logical or identifier))
-            return made
+                self._unchanged.add(resource)
+            try:
+                return original(*call)
+            finally:
+                # A replacement creates inside the update; its events are those of an update all the same.
+                self._created.discard(resource)
 
         return updated
 
@@ -65,7 +69,8 @@ class UpdateEvents:
     def add_event(self, original: Callable[..., None]) -> Callable[..., None]:
         """Wrap the engine's event writer."""
 
-        def added(stack_id: str, stack: str, logical: str, kind: str, status: str, *rest: Any, **named: Any) -> None:
+        def added(*event: Any, **named: Any) -> None:
+            stack_id, stack, logical, kind, status, *rest = event
             held = self._held.pop(stack_id, None)
             resource = (stack, logical)
             if held and held[2] == logical and status == "UPDATE_COMPLETE" and resource in self._unchanged:

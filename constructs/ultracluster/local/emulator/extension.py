@@ -14,7 +14,7 @@ from ultracluster.local.emulator.fsx_api import install_fsx
 from ultracluster.local.emulator.internals import check_installed, part, replace
 from ultracluster.local.emulator.repairs import install_repairs
 from ultracluster.local.emulator.seeds import install_public_parameters
-from ultracluster.local.registry import registry
+from ultracluster.local.registry import FALLBACK_REGION, registry
 
 __all__ = ["install", "save_state"]
 
@@ -32,7 +32,8 @@ def install(region: str) -> None:
     """
     release = check_installed()
     bridged = register_bridges()
-    added = register_missing_types(registry(region))
+    # us-east-1 has the most types; whether a Region has one is asked when a stack of that Region makes it.
+    added = register_missing_types(registry(region).types | registry(FALLBACK_REGION).types)
     install_repairs()
     install_fsx()
     install_public_parameters()

@@ -1,6 +1,7 @@
-"""The provider of every resource type that MiniStack lacks: nothing runs, but identifiers, attributes and read back are right.
+"""The provider of every resource type that MiniStack lacks: nothing runs, but ids, attributes and read back are right.
 
-The properties have been validated before a provider is called (`pipeline.py`); what stands is kept in Cloud Control's store.
+The properties have been validated before a provider is called (`pipeline.py`); what stands is kept in Cloud Control's
+store.
 """
 
 from __future__ import annotations
@@ -11,24 +12,24 @@ from typing import Any
 from ultracluster.local.emulator import records
 from ultracluster.local.emulator.internals import OURS, account_and_region, handlers, part
 from ultracluster.local.identifiers import Scope, attributes_of, physical_id, with_names
-from ultracluster.local.registry import SchemaRegistry, registry
+from ultracluster.local.registry import registry
 
 __all__ = ["register_missing_types"]
 
 _NEVER = frozenset({"AWS::CloudFormation::CustomResource", "AWS::CDK::Metadata"})
 
 
-def register_missing_types(schemas: SchemaRegistry) -> tuple[str, ...]:
-    """Register a provider for each type of the schemas that MiniStack does not implement.
+def register_missing_types(types: frozenset[str]) -> tuple[str, ...]:
+    """Register a provider for each resource type that MiniStack does not implement.
 
     Args:
-        schemas: the registry whose types are registered.
+        types: the names of all types.
 
     Returns:
         the names of the types that were added.
     """
     table = handlers()
-    added = tuple(sorted(name for name in schemas.types - table.keys() - _NEVER if name.startswith("AWS::")))
+    added = tuple(sorted(name for name in types - table.keys() - _NEVER if name.startswith("AWS::")))
     for type_name in added:
         table[type_name] = _provider(type_name)
     return added
@@ -52,7 +53,9 @@ def _provider(type_name: str) -> dict[str, Any]:
     return {"create": create, "update": update, "update_with_logical_id": True, "delete": delete, OURS: True}
 
 
-def _create(type_name: str, logical_id: str, properties: Mapping[str, Any], stack_name: str) -> tuple[str, dict[str, Any]]:
+def _create(
+    type_name: str, logical_id: str, properties: Mapping[str, Any], stack_name: str
+) -> tuple[str, dict[str, Any]]:
     account, region = account_and_region()
     schema = registry(region).schema(type_name)
     scope = Scope(region=region, account=account, name=_name(type_name, logical_id, stack_name))
@@ -62,7 +65,7 @@ def _create(type_name: str, logical_id: str, properties: Mapping[str, Any], stac
 
 
 def _name(type_name: str, logical_id: str, stack_name: str) -> str:
-    """A generated name; another one when a retained resource of an earlier stack still has it, as AWS draws a new suffix each time."""
+    """A generated name; another one when a retained resource has it, as AWS draws a new suffix each time."""
     provisioners = part("services.cloudformation.provisioners")
     name = str(provisioners._physical_name(stack_name, logical_id))
     if records.exists(type_name, name):

@@ -18,7 +18,9 @@ Answer = tuple[int, dict[str, str], bytes]
 def install_fsx() -> None:
     """Route requests to FSx here; MiniStack has no such service."""
     part("core.router").SERVICE_PATTERNS["fsx"] = {
-        "target_prefixes": [_TARGET], "host_patterns": [r"fsx\."], "credential_scope": "fsx",
+        "target_prefixes": [_TARGET],
+        "host_patterns": [r"fsx\."],
+        "credential_scope": "fsx",
     }
     part("app").SERVICE_HANDLERS["fsx"] = _handle
 
@@ -41,11 +43,18 @@ def _file_system(record: Mapping[str, Any]) -> dict[str, Any]:
     account, _ = account_and_region()
     lustre = {**model.get("LustreConfiguration", {}), "MountName": model["LustreMountName"]}
     return {
-        "OwnerId": account, "CreationTime": record["Created"], "FileSystemId": model["Id"],
-        "FileSystemType": model["FileSystemType"], "Lifecycle": "AVAILABLE",
-        "StorageCapacity": int(model.get("StorageCapacity", 0)), "StorageType": model.get("StorageType", "SSD"),
-        "SubnetIds": model["SubnetIds"], "DNSName": model["DNSName"], "ResourceARN": model["ResourceARN"],
-        "KmsKeyId": model.get("KmsKeyId", ""), "Tags": model.get("Tags", []),
+        "OwnerId": account,
+        "CreationTime": record["Created"],
+        "FileSystemId": model["Id"],
+        "FileSystemType": model["FileSystemType"],
+        "Lifecycle": "AVAILABLE",
+        "StorageCapacity": int(model.get("StorageCapacity", 0)),
+        "StorageType": model.get("StorageType", "SSD"),
+        "SubnetIds": model["SubnetIds"],
+        "DNSName": model["DNSName"],
+        "ResourceARN": model["ResourceARN"],
+        "KmsKeyId": model.get("KmsKeyId", ""),
+        "Tags": model.get("Tags", []),
         "FileSystemTypeVersion": model.get("FileSystemTypeVersion", ""),
         **({"LustreConfiguration": lustre} if model["FileSystemType"] == "LUSTRE" else {}),
     }
@@ -53,18 +62,35 @@ def _file_system(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _association(record: Mapping[str, Any]) -> dict[str, Any]:
     model = records.model(record)
-    shown = ("AssociationId", "ResourceARN", "FileSystemId", "FileSystemPath", "DataRepositoryPath", "BatchImportMetaDataOnCreate",
-             "ImportedFileChunkSize", "S3", "Tags")
-    return {**{key: model[key] for key in shown if key in model}, "Lifecycle": "AVAILABLE", "CreationTime": record["Created"]}
+    shown = (
+        "AssociationId",
+        "ResourceARN",
+        "FileSystemId",
+        "FileSystemPath",
+        "DataRepositoryPath",
+        "BatchImportMetaDataOnCreate",
+        "ImportedFileChunkSize",
+        "S3",
+        "Tags",
+    )
+    return {
+        **{key: model[key] for key in shown if key in model},
+        "Lifecycle": "AVAILABLE",
+        "CreationTime": record["Created"],
+    }
 
 
 def _listing(
-    type_name: str, asked: str, key: str, missing: str, present: Callable[[Mapping[str, Any]], dict[str, Any]], answer: str
+    type_name: str, present: Callable[[Mapping[str, Any]], dict[str, Any]], *, key: str, answer: str, missing: str
 ) -> Callable[[Mapping[str, Any]], Answer]:
     def listed(request: Mapping[str, Any]) -> Answer:
-        wanted = request.get(asked) or []
+        wanted = request.get(f"{key}s") or []
         found = [present(record) for record in records.of_type(type_name)]
-        found = [item for item in found if (not wanted or item[key] in wanted) and _passes(item, request.get("Filters") or [])]
+        found = [
+            item
+            for item in found
+            if (not wanted or item[key] in wanted) and _passes(item, request.get("Filters") or [])
+        ]
         absent = [identifier for identifier in wanted if identifier not in {item[key] for item in found}]
         if absent:
             return _answer(400, {"__type": missing, "message": f"{key} {', '.join(absent)} does not exist"})
@@ -80,10 +106,17 @@ def _passes(item: Mapping[str, Any], filters: list[Mapping[str, Any]]) -> bool:
 
 _OPERATIONS: Mapping[str, Callable[[Mapping[str, Any]], Answer]] = {
     "DescribeFileSystems": _listing(
-        "AWS::FSx::FileSystem", "FileSystemIds", "FileSystemId", "FileSystemNotFound", _file_system, "FileSystems"
+        "AWS::FSx::FileSystem",
+        _file_system,
+        key="FileSystemId",
+        answer="FileSystems",
+        missing="FileSystemNotFound",
     ),
     "DescribeDataRepositoryAssociations": _listing(
-        "AWS::FSx::DataRepositoryAssociation", "AssociationIds", "AssociationId", "DataRepositoryAssociationNotFound",
-        _association, "Associations",
+        "AWS::FSx::DataRepositoryAssociation",
+        _association,
+        key="AssociationId",
+        answer="Associations",
+        missing="DataRepositoryAssociationNotFound",
     ),
 }

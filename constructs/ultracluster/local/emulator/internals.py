@@ -1,7 +1,7 @@
-"""The one place that names MiniStack's inner parts, so that a new release breaks here, with a clear message, or nowhere.
+"""The one place that names MiniStack's inner parts: a new release breaks here, with a clear message, or nowhere.
 
-MiniStack is used as it is installed; nothing of it is edited. Functions are exchanged in the running process (`replace`), and every name
-that is used is looked up once at the start (`REQUIRED`).
+MiniStack is used as it is installed; nothing of it is edited. Functions are exchanged in the running process
+(`replace`), and every name that is used is looked up once at the start (`REQUIRED`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,16 @@ from typing import Any
 
 from ultracluster.local.errors import LocalUsageError, missing_extra
 
-__all__ = ["OURS", "account_and_region", "action", "check_installed", "cloudformation_modules", "handlers", "part", "replace"]
+__all__ = [
+    "OURS",
+    "account_and_region",
+    "action",
+    "check_installed",
+    "cloudformation_modules",
+    "handlers",
+    "part",
+    "replace",
+]
 
 OURS = "ultracluster"
 """The key that marks an entry of the table of resource types as ours."""
@@ -29,9 +38,23 @@ REQUIRED: Mapping[str, tuple[str, ...]] = {
     "core.router": ("SERVICE_PATTERNS",),
     "services.cloudformation": ("_stacks", "_stack_events"),
     "services.cloudformation.provisioners": (
-        "_RESOURCE_HANDLERS", "_provision_resource", "_update_resource", "_delete_resource", "_property_recreation",
-        "_replacing_change", "_physical_name", "_NAME_SEED", "_REPLACING_PROPERTIES", "_asg_fields", "_asg_create", "_asg_update",
-        "_cw_metric_alarm_record", "_iam_ip_create", "_iam_ip_update", "_iam_ip_delete", "_with_stack_tags",
+        "_RESOURCE_HANDLERS",
+        "_provision_resource",
+        "_update_resource",
+        "_delete_resource",
+        "_property_recreation",
+        "_replacing_change",
+        "_physical_name",
+        "_NAME_SEED",
+        "_REPLACING_PROPERTIES",
+        "_asg_fields",
+        "_asg_create",
+        "_asg_update",
+        "_cw_metric_alarm_record",
+        "_iam_ip_create",
+        "_iam_ip_update",
+        "_iam_ip_delete",
+        "_with_stack_tags",
     ),
     "services.cloudformation.stacks": ("_add_event", "_deploy_stack_async", "_delete_stack_async"),
     "services.ec2": ("_ACTION_MAP", "_lt_data_xml"),
@@ -71,7 +94,9 @@ def check_installed() -> str:
         release = version("ministack")
     except PackageNotFoundError as error:
         raise missing_extra("ministack") from error
-    lacking = [f"{module}.{name}" for module, names in REQUIRED.items() for name in names if not hasattr(part(module), name)]
+    lacking = [
+        f"{module}.{name}" for module, names in REQUIRED.items() for name in names if not hasattr(part(module), name)
+    ]
     if lacking:
         raise LocalUsageError("UC-LOC-002", f"ministack {release}", f"this release has no {', '.join(lacking)}")
     return release

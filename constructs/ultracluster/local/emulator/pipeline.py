@@ -40,7 +40,9 @@ def _own(properties: Mapping[str, Any]) -> dict[str, Any]:
     own = dict(properties)
     for name, value in properties.items():
         if name.endswith("Tags") and isinstance(value, list):
-            own[name] = [tag for tag in value if not (isinstance(tag, dict) and str(tag.get("Key", "")).startswith(_TAG_PREFIX))]
+            own[name] = [
+                tag for tag in value if not (isinstance(tag, dict) and str(tag.get("Key", "")).startswith(_TAG_PREFIX))
+            ]
         elif name.endswith("Tags") and isinstance(value, dict):
             own[name] = {key: tag for key, tag in value.items() if not str(key).startswith(_TAG_PREFIX)}
         if name.endswith("Tags") and not own[name] and value:
@@ -100,17 +102,15 @@ def provision(original: Callable[..., Result]) -> Callable[..., Result]:
 def update(original: Callable[..., Result]) -> Callable[..., Result]:
     """Update a resource in place, or replace it when a create-only property changed."""
 
-    def updated(  # noqa: PLR0913 - the signature of MiniStack's engine
-        type_name: str, identifier: str, old: dict[str, Any], new: dict[str, Any], stack_name: str,
-        logical_id: str | None = None, old_attributes: dict[str, Any] | None = None,
-    ) -> Result:
+    def updated(*call: Any) -> Result:
+        type_name, identifier, old, new, stack_name, logical_id, old_attributes = (*call, None, None)[:7]
         if old == new:
-            return original(type_name, identifier, old, new, stack_name, logical_id, old_attributes)
+            return original(*call)
         schema, own = _schema(type_name), _own(new)
         _check(schema, own)
         token = _UPDATING.set(identifier)
         try:
-            made = original(type_name, identifier, old, new, stack_name, logical_id, old_attributes)
+            made = original(*call)
         finally:
             _UPDATING.reset(token)
         kept = {**(old_attributes or {}), **made[1]} if made[0] == identifier else dict(made[1])
@@ -126,7 +126,11 @@ def delete(original: Callable[..., None]) -> Callable[..., None]:
     """Delete a resource and withdraw its record."""
 
     def deleted(
-        type_name: str, identifier: str, properties: dict[str, Any], stack_name: str | None = None, logical_id: str | None = None
+        type_name: str,
+        identifier: str,
+        properties: dict[str, Any],
+        stack_name: str | None = None,
+        logical_id: str | None = None,
     ) -> None:
         original(type_name, identifier, properties, stack_name, logical_id)
         records.forget(type_name, identifier)
@@ -175,7 +179,7 @@ def property_recreation(original: Callable[..., str]) -> Callable[..., str]:
 
 
 def stack_tags(original: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """Stack tags reach an Auto Scaling group with `PropagateAtLaunch`, without which the group's schema refuses them."""
+    """Stack tags reach an Auto Scaling group with `PropagateAtLaunch`, which its schema requires of every tag."""
 
     def tagged(type_name: str, properties: dict[str, Any], *rest: Any) -> dict[str, Any]:
         merged = original(type_name, properties, *rest)

@@ -1,6 +1,7 @@
-"""What stands, of every type, in the store of Cloud Control: `GetResource` and `ListResources` read it back with any client.
+"""What stands, of every type, in the store of Cloud Control: `GetResource` and `ListResources` read it back.
 
-A record's properties are those of the template and the attributes that the service set, as Cloud Control shows them on AWS.
+A record's properties are those of the template and the attributes that the service set, as Cloud Control shows them
+on AWS.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from ultracluster.local.emulator.internals import part
 
-__all__ = ["attributes", "exists", "forget", "fresh_seed", "model", "of_stack", "of_type", "publish"]
+__all__ = ["attributes", "everything", "exists", "forget", "fresh_seed", "model", "of_type", "publish"]
 
 _UNPUBLISHED = ("AWS::CloudFormation::", "AWS::CDK::", "Custom::")
 
@@ -27,7 +28,11 @@ def _key(type_name: str, identifier: str) -> str:
 
 
 def publish(
-    type_name: str, identifier: str, properties: Mapping[str, Any], attributes: Mapping[str, Any], owner: tuple[str, str]
+    type_name: str,
+    identifier: str,
+    properties: Mapping[str, Any],
+    attributes: Mapping[str, Any],
+    owner: tuple[str, str],
 ) -> None:
     """Record a resource that has been created or updated.
 
@@ -45,8 +50,12 @@ def publish(
         _set(shown, name.split("."), value)
     key = _key(type_name, identifier)
     _store()[key] = {
-        "TypeName": type_name, "Identifier": identifier, "Properties": json.dumps(shown, default=str),
-        "Attributes": dict(attributes), "Owner": list(owner), "Created": (_store().get(key) or {}).get("Created", time.time()),
+        "TypeName": type_name,
+        "Identifier": identifier,
+        "Properties": json.dumps(shown, default=str),
+        "Attributes": dict(attributes),
+        "Owner": list(owner),
+        "Created": (_store().get(key) or {}).get("Created", time.time()),
     }
 
 
@@ -86,9 +95,20 @@ def of_type(type_name: str) -> list[dict[str, Any]]:
     return [record for record in _store().values() if record["TypeName"] == type_name]
 
 
-def of_stack(stack_name: str) -> list[dict[str, Any]]:
-    """All records that a stack made."""
-    return [record for record in _store().values() if record.get("Owner", [""])[0] == stack_name]
+def everything() -> list[dict[str, str]]:
+    """Every record of every account and Region, with the stack that made it."""
+    return [
+        {
+            "account": account,
+            "region": region,
+            "type": record["TypeName"],
+            "id": record["Identifier"],
+            "stack": record["Owner"][0],
+            "logical_id": record["Owner"][1],
+        }
+        for (account, region, _), record in _store().all_items()
+        if "Owner" in record
+    ]
 
 
 def fresh_seed() -> str:

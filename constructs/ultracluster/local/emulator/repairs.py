@@ -1,4 +1,4 @@
-"""What MiniStack implements but reads back incompletely, put right: launch templates, Auto Scaling groups, alarms, profiles."""
+"""What MiniStack implements but reads back incompletely: launch templates, groups, alarms, instance profiles."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ultracluster.local.emulator.wire import render
 __all__ = ["install_repairs"]
 
 _MATH = "metric math"
+_CREATE_ARGUMENTS = 3
 Answer = tuple[int, dict[str, str], bytes]
 
 
@@ -29,7 +30,7 @@ def install_repairs() -> None:
 
 
 def _launch_template_data(data: Mapping[str, Any]) -> str:
-    """Every member of the template's data as `DescribeLaunchTemplateVersions` shows it; MiniStack knows a few of them."""
+    """Every member of the data as `DescribeLaunchTemplateVersions` shows it; MiniStack knows a few of them."""
     return render(service_shape("ec2", "ResponseLaunchTemplateData"), data)
 
 
@@ -55,10 +56,13 @@ def _group(original: Callable[..., tuple[str, dict[str, Any]]]) -> Callable[...,
 
     def made(*arguments: Any) -> tuple[str, dict[str, Any]]:
         name, attributes = original(*arguments)
-        properties = arguments[1] if len(arguments) == 3 else arguments[2]  # noqa: PLR2004 - create has three, update more
+        # A create is called with (logical id, properties, stack), an update with (id, old, new properties, ...).
+        properties = arguments[1 if len(arguments) == _CREATE_ARGUMENTS else 2]
         groups = part("services.autoscaling")
         for hook in properties.get("LifecycleHookSpecificationList") or ():
-            groups._hooks[f"{name}/{hook['LifecycleHookName']}"] = groups._hook_record(name, hook["LifecycleHookName"], hook)
+            groups._hooks[f"{name}/{hook['LifecycleHookName']}"] = groups._hook_record(
+                name, hook["LifecycleHookName"], hook
+            )
         groups._reconcile_instances(groups._asgs[name])
         return name, attributes
 
@@ -70,7 +74,9 @@ def _described(original: Callable[[Any], Answer]) -> Callable[[Any], Answer]:
         status, headers, body = original(parameters)
         text = body.decode()
         for name, group in part("services.autoscaling")._asgs.items():
-            added = {key: group[key] for key in ("MixedInstancesPolicy", "CapacityRebalance") if group.get(key) is not None}
+            added = {
+                key: group[key] for key in ("MixedInstancesPolicy", "CapacityRebalance") if group.get(key) is not None
+            }
             if added:
                 head = f"<AutoScalingGroupName>{name}</AutoScalingGroupName>"
                 text = text.replace(head, head + render(service_shape("autoscaling", "AutoScalingGroup"), added), 1)
@@ -80,7 +86,7 @@ def _described(original: Callable[[Any], Answer]) -> Callable[[Any], Answer]:
 
 
 def _alarm_record(original: Callable[[str, Any], dict[str, Any]]) -> Callable[[str, Any], dict[str, Any]]:
-    """Alarms over an expression: kept and shown; their state stays `INSUFFICIENT_DATA`, as no expression is evaluated."""
+    """Alarms over an expression: kept and shown, but never evaluated: they stay in `INSUFFICIENT_DATA`."""
 
     def record(name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
         metrics = properties.get("Metrics")
@@ -90,7 +96,8 @@ def _alarm_record(original: Callable[[str, Any], dict[str, Any]]) -> Callable[[s
         kept = original(name, {"Threshold": 0, **plain, "MetricName": _MATH, "Namespace": _MATH})
         kept["Metrics"] = [{"ReturnData": True, **metric} for metric in metrics]
         kept["ThresholdMetricId"] = properties.get("ThresholdMetricId")
-        return {key: value for key, value in kept.items() if value is not None}
+        absent = ("MetricName", "Namespace", "Statistic", "Period")
+        return {key: value for key, value in kept.items() if value is not None and key not in absent}
 
     return record
 

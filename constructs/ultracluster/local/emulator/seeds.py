@@ -1,6 +1,7 @@
-"""Public parameters that every account can read: image ids of Amazon Linux, Ubuntu, the Deep Learning AMIs, EKS and PCS.
+"""Public parameters that every account can read: image ids of Amazon Linux, Ubuntu, the DLAMIs, EKS and PCS.
 
-The names come from a data file with their sources; the image ids are made up, one per name and Region, and always the same.
+The names come from a data file with their sources; the image ids are made up, one per name and Region, and always the
+same.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from typing import Any
-from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 from ultracluster.local.emulator.internals import action
@@ -17,7 +17,7 @@ class Answer:
 
     def __init__(self, body: bytes) -> None:
         """Parse the answer; names are read without their namespace."""
-        self._root = ElementTree.fromstring(body)  # noqa: S314 - written by this very process
+        self._root = ET.fromstring(body)
 
     def text(self, name: str) -> str | None:
         """The text of the first element with a name, wherever it stands."""
@@ -67,7 +67,9 @@ def render(target: Any, value: Any) -> str:
         value: the value, keyed by member names.
     """
     if target.type_name == "structure":
-        return "".join(_member(target.members[name], name, inner) for name, inner in value.items() if name in target.members)
+        return "".join(
+            _member(target.members[name], name, inner) for name, inner in value.items() if name in target.members
+        )
     if target.type_name == "list":
         tag = target.member.serialization.get("name", "member")
         return "".join(f"<{tag}>{render(target.member, inner)}</{tag}>" for inner in value)

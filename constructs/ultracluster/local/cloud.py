@@ -1,0 +1,102 @@
+"""The embedded AWS as one object: start it, deploy an app to it, see what stands, destroy it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ultracluster.local.clients import Clients
+from ultracluster.local.deploy import App, bootstrap, deploy, destroy, remembered_apps
+from ultracluster.local.inventory import Inventory, read_inventory
+from ultracluster.local.server import Server
+from ultracluster.local.settings import LocalSettings
+
+__all__ = ["LocalCloud", "Removal"]
+
+Show = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """What a destroy left behind.
+
+    Attributes:
+        apps: the names of the apps that were destroyed.
+        left: what still stands; everything retained is in `left.retained`. Nothing when the server did not run.
+        stopped: whether the server was stopped.
+        purged: whether the state folder was emptied.
+    """
+
+    apps: tuple[str, ...]
+    left: Inventory | None
+    stopped: bool
+    purged: bool
+
+
+class LocalCloud:
+    """The embedded AWS of one state folder; every method can be called again without harm."""
+
+    def __init__(self, settings: LocalSettings, *, port: int | None = None) -> None:
+        """Find the server of the state folder, running or not.
+
+        Args:
+            settings: the state folder, the account and the Region; its port is used when neither `port` nor a running
+                server says other.
+            port: the port that the user named.
+
+        Raises:
+            LocalUsageError: the folder's server runs on another port (UC-LOC-004), or boto3 is missing (UC-LOC-001).
+        """
+        self.server = Server.of(settings, port=port or None)
+        self.settings = self.server.settings
+        self.clients = Clients(self.settings)
+
+    def start(self) -> bool:
+        """Start the server unless it runs; see `Server.start`."""
+        return self.server.start()
+
+    def deploy(self, app: App, show: Show) -> Inventory:
+        """Start, bootstrap when due, deploy every stack of an app, and read back what stands.
+
+        Args:
+            app: the app.
+            show: gets each line that the CDK CLI writes: progress and stack events.
+
+        Raises:
+            LocalUsageError: something is not installed (UC-LOC-001), or the port is taken (UC-LOC-003).
+            LocalError: the server did not start (UC-LOC-005), or a stack failed (UC-LOC-006).
+        """
+        self.start()
+        bootstrap(self.settings, self.clients, show)
+        deploy(self.settings, self.clients, app, show)
+        return self.inventory()
+
+    def inventory(self) -> Inventory:
+        """What stands; the server has to run."""
+        return read_inventory(self.clients)
+
+    def destroy(self, show: Show, *, app: App | None = None, stop: bool = True, purge: bool = False) -> Removal:
+        """Destroy the stacks of one app or of all that were deployed; retained resources stay in the state folder.
+
+        Args:
+            show: gets each line that the CDK CLI writes.
+            app: the app; all that were deployed by default.
+            stop: stop the server afterwards.
+            purge: empty the state folder afterwards, retained resources included; stops the server.
+
+        Raises:
+            LocalError: a stack could not be deleted (UC-LOC-006).
+        """
+        due = remembered_apps(self.settings, app)
+        if due and not purge:
+            self.start()
+        running = self.server.pid() is not None
+        if running:
+            for assembly in due:
+                destroy(self.settings, self.clients, assembly, show)
+        left = self.inventory() if running else None
+        stopped = self.server.stop() if stop or purge else False
+        if purge:
+            shutil.rmtree(self.settings.state_dir, ignore_errors=True)
+        return Removal(apps=tuple(path.name for path in due), left=left, stopped=stopped, purged=purge)

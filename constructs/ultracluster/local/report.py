@@ -1,0 +1,51 @@
+"""The inventory as a table for people and as plain data for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ultracluster.local.inventory import Inventory, Resource
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+__all__ = ["as_data", "as_tables"]
+
+_MISSING = "does not stand: its service does not know it"
+
+
+def as_data(inventory: Inventory) -> dict[str, Any]:
+    """The inventory as JSON-ready data."""
+    return asdict(inventory)
+
+
+def as_tables(inventory: Inventory) -> Group:
+    """One table per stack, then what has been retained from stacks that are gone."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+
+    def table(title: str, resources: Iterable[Resource]) -> Table:
+        drawn = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+        for heading in ("type", "logical id", "physical id", "what stands"):
+            drawn.add_column(heading, overflow="fold")
+        for item in sorted(resources, key=lambda item: (item.type_name, item.logical_id)):
+            what = _words(item.details) if item.stands else _MISSING
+            drawn.add_row(item.type_name.removeprefix("AWS::"), item.logical_id, item.physical_id, what)
+        return drawn
+
+    parts: list[Any] = [
+        table(f"{stack.name}: {stack.status}, {len(stack.resources)} resources", stack.resources)
+        for stack in inventory.stacks
+    ]
+    if inventory.retained:
+        parts.append(
+            table(f"retained: {len(inventory.retained)} resources that no stack owns any more", inventory.retained)
+        )
+    return Group(*(parts or ["nothing stands"]))
+
+
+def _words(details: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in details.items())
