@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ultracluster.findings import Finding, raise_if_errors
-from ultracluster.plan.cluster_draft import ClusterDraft, draft_cluster
+from ultracluster.plan.cluster_draft import ClusterDraft
 from ultracluster.plan.cluster_rules import mounted_by
+from ultracluster.plan.cluster_steps import draft_cluster
 from ultracluster.plan.cost import CostPlan, plan_cost
 from ultracluster.plan.names import auto_scaling_group_name
 from ultracluster.plan.quotas import QuotaPlan, plan_quotas

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ultracluster.findings import Finding, FindingsError
 from ultracluster.plan.cluster import ClusterPlan, cluster_plan
-from ultracluster.plan.cluster_draft import draft_cluster
+from ultracluster.plan.cluster_steps import draft_cluster
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from ultracluster.facts.instances import catalog
 from ultracluster.facts.rules import rule_registry
 from ultracluster.findings import Finding, FindingsError
-from ultracluster.plan.cluster_draft import draft_cluster
 from ultracluster.plan.cluster_file import plan_file, read_and_plan
+from ultracluster.plan.cluster_steps import draft_cluster
 from ultracluster.spec.cluster import ClusterSpec
 from ultracluster.spec.parts import readable_parts
 
