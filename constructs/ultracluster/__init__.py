@@ -16,15 +16,22 @@ if TYPE_CHECKING:
     from ultracluster.network.cluster_network import ClusterNetwork
     from ultracluster.observability.cluster_dashboard import ClusterDashboard
     from ultracluster.observability.fleet_alarms import FleetAlarms
+    from ultracluster.observability.lustre_alarms import LustreAlarms
     from ultracluster.observability.notification_topic import NotificationTopic
     from ultracluster.placement.efa_placement_group import EfaPlacementGroup
+    from ultracluster.plan.buckets import BucketPurpose
     from ultracluster.plan.capacity import CapacityBlock, OnDemand, Reservation, Spot
     from ultracluster.plan.cluster import ClusterPlan, plan_cluster
+    from ultracluster.plan.home import AccessPoint
     from ultracluster.plan.images import Al2023, Ami, Dlami, SsmImage, Ubuntu
+    from ultracluster.plan.lustre_deployments import IntelligentTiering, Persistent1, Persistent2, Scratch1, Scratch2
     from ultracluster.plan.network_interfaces import InterfaceLayout
+    from ultracluster.plan.placement import ExistingPlacementGroup
     from ultracluster.plan.volumes import RootVolume
     from ultracluster.spec.loader import load_cluster
     from ultracluster.spot.spot_training_fleet import SpotTrainingFleet
+    from ultracluster.storage.bucket_access import BucketAccess
+    from ultracluster.storage.cluster_key import ClusterKey
     from ultracluster.storage.data_repository import DataRepository
     from ultracluster.storage.lustre_file_system import LustreFileSystem
     from ultracluster.storage.shared_home import SharedHome
@@ -33,25 +40,36 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
+    "AccessPoint": "plan.home",
     "Al2023": "plan.images",
     "Ami": "plan.images",
+    "BucketAccess": "storage.bucket_access",
+    "BucketPurpose": "plan.buckets",
     "CapacityBlock": "plan.capacity",
     "ClusterDashboard": "observability.cluster_dashboard",
+    "ClusterKey": "storage.cluster_key",
     "ClusterNetwork": "network.cluster_network",
     "ClusterPlan": "plan.cluster",
     "DataRepository": "storage.data_repository",
     "Dlami": "plan.images",
     "EfaPlacementGroup": "placement.efa_placement_group",
+    "ExistingPlacementGroup": "plan.placement",
     "Finding": "findings",
     "FindingsError": "findings",
     "FleetAlarms": "observability.fleet_alarms",
     "InstanceType": "facts.instances",
+    "IntelligentTiering": "plan.lustre_deployments",
     "InterfaceLayout": "plan.network_interfaces",
+    "LustreAlarms": "observability.lustre_alarms",
     "LustreFileSystem": "storage.lustre_file_system",
     "NotificationTopic": "observability.notification_topic",
     "OnDemand": "plan.capacity",
+    "Persistent1": "plan.lustre_deployments",
+    "Persistent2": "plan.lustre_deployments",
     "Reservation": "plan.capacity",
     "RootVolume": "plan.volumes",
+    "Scratch1": "plan.lustre_deployments",
+    "Scratch2": "plan.lustre_deployments",
     "Severity": "findings",
     "SharedHome": "storage.shared_home",
     "Spot": "plan.capacity",
@@ -67,25 +85,36 @@ _MODULES = {
 }
 
 __all__ = [
+    "AccessPoint",
     "Al2023",
     "Ami",
+    "BucketAccess",
+    "BucketPurpose",
     "CapacityBlock",
     "ClusterDashboard",
+    "ClusterKey",
     "ClusterNetwork",
     "ClusterPlan",
     "DataRepository",
     "Dlami",
     "EfaPlacementGroup",
+    "ExistingPlacementGroup",
     "Finding",
     "FindingsError",
     "FleetAlarms",
     "InstanceType",
+    "IntelligentTiering",
     "InterfaceLayout",
+    "LustreAlarms",
     "LustreFileSystem",
     "NotificationTopic",
     "OnDemand",
+    "Persistent1",
+    "Persistent2",
     "Reservation",
     "RootVolume",
+    "Scratch1",
+    "Scratch2",
     "Severity",
     "SharedHome",
     "Spot",

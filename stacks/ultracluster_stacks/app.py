@@ -29,8 +29,7 @@ def run(default_cluster: Path | None = None) -> None:
     Raises:
         SystemExit: with status 1 and every finding on standard error; with status 2 when no file is named.
     """
-    # The CLI hands the context of cdk.json over in the environment. CloudFormation validation costs seconds per synthesis:
-    # `-c validate=true` turns it on, as the full check does.
+    # CloudFormation validation costs seconds per synthesis: `-c validate=true` turns it on, as the full check does.
     app = cdk.App(builtin_cloud_formation_validation=_context_flag("validate"))
     path = _cluster_file(app, default_cluster)
     try:
@@ -43,11 +42,12 @@ def run(default_cluster: Path | None = None) -> None:
 def _cluster_file(app: cdk.App, default: Path | None) -> Path:
     named = app.node.try_get_context("cluster") or default
     if named is None:
-        print("which cluster? name its file: cdk deploy --all -c cluster=PATH", file=sys.stderr)
+        sys.stderr.write("which cluster? name its file: cdk deploy --all -c cluster=PATH\n")
         sys.exit(2)
     return Path(str(named))
 
 
 def _context_flag(name: str) -> bool:
+    # The validation is an argument of the app, so the context has to be read before there is one.
     context = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
     return str(context.get(name, "false")).lower() == "true"

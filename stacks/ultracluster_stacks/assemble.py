@@ -58,14 +58,12 @@ def assemble(scope: Construct, cluster_file: Path, *, now: datetime | None = Non
     spec = load_cluster(cluster_file)
     plan = plan_cluster(spec, base_dir=cluster_file.parent, now=now)
     env = cdk.Environment(account=spec.account, region=spec.region)
-    network = NetworkStack(
-        scope, f"{spec.name}-network", plan=plan.network, flow_logs=spec.network.flow_logs, env=env
-    )
+    network = NetworkStack(scope, f"{spec.name}-network", plan=plan.network, flow_logs=spec.network.flow_logs, env=env)
     storage = StorageStack(
         scope, f"{spec.name}-storage", spec=spec.storage, plan=plan, network=network.network, env=env
     )
     observability = ObservabilityStack(
-        scope, f"{spec.name}-observability", spec=spec, plan=plan, storage=storage, env=env
+        scope, f"{spec.name}-observability", spec=spec.observability, plan=plan, storage=storage, env=env
     )
     compute = ComputeStack(
         scope,

@@ -52,8 +52,7 @@ class StorageStack(cdk.Stack):
         self.buckets = {bucket.name: self._bucket(bucket) for bucket in spec.buckets}
         self._existing: dict[str, s3.IBucket] = {}
         self.lustre = {
-            lustre.name: self._lustre(lustre, planned)
-            for lustre, planned in zip(spec.lustre, plan.lustre, strict=True)
+            lustre.name: self._lustre(lustre, planned) for lustre, planned in zip(spec.lustre, plan.lustre, strict=True)
         }
         self.shared: dict[str, SharedStorage] = {**self.lustre}
         if spec.home is not None and plan.home is not None:
