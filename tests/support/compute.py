@@ -1,4 +1,4 @@
-"""A network and storage for construct tests of fleets: imported, so that the template holds the fleet and nothing else."""
+"""A network and storage for construct tests of fleets, imported, so that the template holds the fleet alone."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""RULE-EFA over the interface list of a synthesized launch template, written anew from the rule and the per-card facts."""
+"""RULE-EFA over the interface list of a launch template, written anew from the rule and the per-card facts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ultracluster.facts.instances import InstanceType
+from ultracluster.facts.instances import InstanceType, NetworkCard
 
 ADDRESS_PROPERTIES = {
     "AssociatePublicIpAddress",
@@ -46,26 +46,27 @@ def efa_faults(facts: InstanceType, data: Mapping[str, Any], *, efa: int | None 
     faults = [f"{place} twice" for place, count in Counter(places).items() if count > 1]
     if [kind(entry) for entry in primary] not in (["interface"], ["efa"]):
         faults.append(f"primary entries {primary}")
-    cards = {card.index: card for card in facts.network_cards}
-    per_card: Counter[int] = Counter()
     for entry, (card, device) in zip(entries, places, strict=True):
-        limit = cards[card].max_interfaces
-        if limit is not None and device >= limit:
-            faults.append(f"device {device} on card {card} of {limit}")
-        if kind(entry) not in cards[card].interface_types:
-            faults.append(f"{kind(entry)} on card {card}")
-        if kind(entry) == "efa-only" and ADDRESS_PROPERTIES & set(entry):
-            faults.append(f"address on {card}/{device}")
-        if not entry.get("Groups"):
-            faults.append(f"no groups on {card}/{device}")
-        per_card[card] += kind(entry) != "interface"
+        faults += [f"{fault} on {card}/{device}" for fault in _entry_faults(facts.network_cards[card], device, entry)]
+    per_card = Counter(entry["NetworkCardIndex"] for entry in efa_entries(entries))
     faults += [f"{count} fabric devices on card {card}" for card, count in per_card.items() if count > 1]
     wanted = facts.max_efa_interfaces if efa is None else efa
-    if wanted is not None and sum(per_card.values()) != wanted:
-        faults.append(f"{sum(per_card.values())} fabric devices, {wanted} wanted")
+    if wanted is not None and per_card.total() != wanted:
+        faults.append(f"{per_card.total()} fabric devices, {wanted} wanted")
     if {"SecurityGroupIds", "SecurityGroups"} & set(data):
         faults.append("groups beside the list")
     return faults
+
+
+def _entry_faults(card: NetworkCard, device: int, entry: Mapping[str, Any]) -> Iterator[str]:
+    if card.max_interfaces is not None and device >= card.max_interfaces:
+        yield f"device of {card.max_interfaces}"
+    if kind(entry) not in card.interface_types:
+        yield kind(entry)
+    if kind(entry) == "efa-only" and ADDRESS_PROPERTIES & set(entry):
+        yield "address"
+    if not entry.get("Groups"):
+        yield "no groups"
 
 
 def self_rules(template: Mapping[str, Any], group: Mapping[str, Any]) -> set[str]:

@@ -63,6 +63,7 @@ class Fleet(Construct):
         auto_scaling_group_name, log_group_name, metrics_namespace: plain text, known before deployment.
         auto_scaling_group, launch_templates, role, instance_profile, log_group, efa_placement_group, scale_in: what was
             made; `scale_in` is `None` unless the end of a Capacity Block is known.
+        node_policy: what was added to an existing role; `None` for a role made here.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class Fleet(Construct):
         self._tag_manager = self._tags(tags or {})
         self.efa_placement_group = efa_placement_group or self._fabric()
         self.log_group = self._log_group(log_retention_days)
+        self.node_policy: iam.Policy | None = None
         self.role = self._role(role, bucket_access)
         self.instance_profile = iam.CfnInstanceProfile(self, "InstanceProfile", roles=[self.role.role_name])
         self.launch_templates = self._launch_templates(encryption_key)
@@ -223,8 +225,8 @@ class Fleet(Construct):
         acknowledge_wildcards(self, document)
         if given is None:
             return node_role(self, document)
-        policy = iam.Policy(self, "NodePolicy", document=iam.PolicyDocument.from_json(document))
-        given.attach_inline_policy(policy)
+        self.node_policy = iam.Policy(self, "NodePolicy", document=iam.PolicyDocument.from_json(document))
+        given.attach_inline_policy(self.node_policy)
         return given
 
     def _launch_templates(self, key: kms.IKey | None) -> tuple[ec2.CfnLaunchTemplate, ...]:
@@ -285,6 +287,8 @@ class Fleet(Construct):
         self._acknowledge(topic)
         for route in self.network.outbound_routes(zones):
             group.add_resource_dependency(route)  # the bootstrap needs a way out of the VPC at its first line
+        if self.node_policy is not None:
+            group.node.add_dependency(self.node_policy)  # a role made here has its policy inside
         return group
 
     def _acknowledge(self, topic: sns.ITopic | None) -> None:

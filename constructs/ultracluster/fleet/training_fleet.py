@@ -129,8 +129,7 @@ class TrainingFleet(Fleet):
         catalog: Mapping[str, InstanceType] | None = None,
         now: datetime | None = None,
     ) -> None:
-        subject = f"{scope.node.path}/{construct_id}".lstrip("/")
-        zones, faults = _zones(subject, network, availability_zone, availability_zones)
+        zones, faults = _zones(f"{scope.node.path}/{construct_id}", network, availability_zone, availability_zones)
         request = FleetRequest(
             name=construct_id,
             instance_types=(instance_type,),
@@ -183,7 +182,9 @@ def _zones(
         return (zone,), [fault]
     if zone is not None:
         return (zone,), []
-    if zones is not None or len(known) == 1:
-        return tuple(zones or known), []
+    if zones is not None:
+        return tuple(zones), []
+    if len(known) == 1:
+        return known, []
     message = f"the network has {len(known)} zones ({', '.join(known)}) and none is named"
     return known[:1], [finding("UC-API-005", f"{subject}.availability_zone", message)]

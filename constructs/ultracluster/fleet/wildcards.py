@@ -28,12 +28,12 @@ _OBJECTS = "objects of a bucket, below the prefix that the fleet was given"
 
 def acknowledge_wildcards(scope: Construct, document: Mapping[str, object]) -> None:
     """Acknowledge every wildcard resource of a policy on a construct, during synthesis."""
-    scope.node.add_validation(_Wildcards(scope, document))
+    scope.node.add_validation(_Wildcards(scope, document=document))
 
 
 @jsii.implements(IValidation)
 class _Wildcards:
-    def __init__(self, scope: Construct, document: Mapping[str, object]) -> None:
+    def __init__(self, scope: Construct, *, document: Mapping[str, object]) -> None:
         self._scope = scope
         self._document = document
 

@@ -125,7 +125,7 @@ class SpotTrainingFleet(Fleet):
         request = FleetRequest(
             name=construct_id,
             instance_types=tuple(instance_types),
-            availability_zones=tuple(availability_zones or network.availability_zones),
+            availability_zones=network.availability_zones if availability_zones is None else tuple(availability_zones),
             count=count,
             min_count=min_count,
             max_count=max_count,
