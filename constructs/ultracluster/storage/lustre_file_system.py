@@ -34,10 +34,8 @@ from ultracluster.plan.lustre import (
     LustreDeployment,
     LustrePlan,
     LustreRequest,
-    PortRange,
     plan_lustre,
 )
-from ultracluster.plan.paths import check_mount_path
 from ultracluster.storage.contract import Mount
 from ultracluster.storage.data_repository import DataRepository, DataRepositoryAssociations
 from ultracluster.storage.lustre_properties import lustre_configuration
@@ -232,7 +230,9 @@ class LustreFileSystem(Construct):
         Raises:
             FindingsError: the mount path cannot be one.
         """
-        return _ExistingLustreFileSystem(
+        from ultracluster.storage.existing import ExistingLustreFileSystem
+
+        return ExistingLustreFileSystem(
             scope,
             construct_id,
             vpc=vpc,
@@ -351,45 +351,3 @@ def _check_buckets(
     }
     named = [(f"{path}.data_repositories[{index}]", link) for index, link in enumerate(links)]
     return raise_if_errors(check_bucket_links(plans, named))
-
-
-class _ExistingLustreFileSystem(LustreFileSystem):
-    """A file system that somebody else made; only a group for clients and its rules are created."""
-
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        vpc: ec2.IVpc,
-        servers: ec2.ISecurityGroup,
-        clients: ec2.ISecurityGroup | None,
-        file_system_id: str,
-        mount_name: str,
-        dns_name: str | None,
-        mount_path: str,
-        efa: bool,
-    ) -> None:
-        Construct.__init__(self, scope, construct_id)
-        raise_if_errors(check_mount_path(mount_path, subject=f"{self.node.path}.mount_path"))
-        facts, stack = lustre_facts(), cdk.Stack.of(self)
-        self.file_system_id = file_system_id
-        self.security_groups = StorageSecurityGroups(
-            self,
-            "SecurityGroups",
-            vpc=vpc,
-            ports=() if efa else tuple(PortRange(first=first, last=last) for first, last in facts.ports),
-            both_ways=True,
-            servers=servers,
-            clients=clients,
-        )
-        self.mount = Mount(
-            kind="lustre",
-            mount_path=mount_path,
-            slots={
-                "dns_name": dns_name or f"{file_system_id}.fsx.{stack.region}.{stack.url_suffix}",
-                "mount_name": mount_name,
-            },
-            efa=efa,
-            options=facts.mount_options,
-        )

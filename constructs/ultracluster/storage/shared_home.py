@@ -19,11 +19,9 @@ from constructs import Construct
 
 from ultracluster.acknowledge import report_warnings
 from ultracluster.facts.efs import efs_facts
-from ultracluster.findings import raise_if_errors
 from ultracluster.network.cluster_network import ClusterNetwork
 from ultracluster.plan.home import AccessPoint, HomePlan, HomeRequest, plan_home
 from ultracluster.plan.lustre import PortRange
-from ultracluster.plan.paths import check_mount_path
 from ultracluster.storage.contract import Mount
 from ultracluster.storage.removal import removal_choice
 from ultracluster.storage.security_groups import StorageSecurityGroups
@@ -128,14 +126,14 @@ class SharedHome(Construct):
         )
         self.plan = plan
         report_warnings(self, plan.warnings)
-        self.security_groups = _groups(self, network.vpc, plan.port, security_group, client_security_group)
+        self.security_groups = home_groups(self, network.vpc, plan.port, security_group, client_security_group)
         self.cfn_file_system = self._file_system(plan, encryption_key)
         self.cfn_file_system.apply_removal_policy(removal_policy)
         self.file_system_id = self.cfn_file_system.ref
         self.mount_targets = {zone: self._mount_target(network, zone) for zone in plan.availability_zones}
         self.access_points = {point.name: self._access_point(point) for point in plan.access_points}
         entry = self.access_points.get(plan.mount_access_point or "")
-        self.mount = _mount(self.file_system_id, "" if entry is None else entry.ref, plan.mount_path)
+        self.mount = home_mount(self.file_system_id, "" if entry is None else entry.ref, plan.mount_path)
 
     @staticmethod
     def from_existing(
@@ -164,7 +162,9 @@ class SharedHome(Construct):
         Raises:
             FindingsError: the mount path cannot be one.
         """
-        return _ExistingSharedHome(
+        from ultracluster.storage.existing import ExistingSharedHome
+
+        return ExistingSharedHome(
             scope,
             construct_id,
             vpc=vpc,
@@ -227,20 +227,22 @@ class SharedHome(Construct):
         )
 
 
-def _groups(
+def home_groups(
     scope: Construct,
     vpc: ec2.IVpc,
     port: int,
     servers: ec2.ISecurityGroup | None,
     clients: ec2.ISecurityGroup | None,
 ) -> StorageSecurityGroups:
+    """Both groups of a shared home and the rules between them."""
     ports = (PortRange(first=port, last=port),)
     return StorageSecurityGroups(
         scope, "SecurityGroups", vpc=vpc, ports=ports, both_ways=False, servers=servers, clients=clients
     )
 
 
-def _mount(file_system_id: str, access_point_id: str, mount_path: str) -> Mount:
+def home_mount(file_system_id: str, access_point_id: str, mount_path: str) -> Mount:
+    """How a node mounts a shared home."""
     return Mount(
         kind="efs",
         mount_path=mount_path,
@@ -284,26 +286,3 @@ def _policy() -> dict[str, Any]:
             },
         ],
     }
-
-
-class _ExistingSharedHome(SharedHome):
-    """A file system that somebody else made; only a group for clients and its rules are created."""
-
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        vpc: ec2.IVpc,
-        servers: ec2.ISecurityGroup,
-        clients: ec2.ISecurityGroup | None,
-        file_system_id: str,
-        access_point_id: str,
-        mount_path: str,
-    ) -> None:
-        Construct.__init__(self, scope, construct_id)
-        raise_if_errors(check_mount_path(mount_path, subject=f"{self.node.path}.mount_path"))
-        self.file_system_id = file_system_id
-        self.mount_targets, self.access_points = {}, {}
-        self.security_groups = _groups(self, vpc, efs_facts().port, servers, clients)
-        self.mount = _mount(file_system_id, access_point_id, mount_path)
