@@ -19,14 +19,22 @@ if TYPE_CHECKING:
     from ultracluster.observability.lustre_alarms import LustreAlarms
     from ultracluster.observability.notification_topic import NotificationTopic
     from ultracluster.placement.efa_placement_group import EfaPlacementGroup
-    from ultracluster.plan.buckets import BucketPurpose
+    from ultracluster.plan.buckets import ArchivedPrefix, BucketPurpose, Transition
     from ultracluster.plan.capacity import CapacityBlock, OnDemand, Reservation, Spot
     from ultracluster.plan.cluster import ClusterPlan, plan_cluster
     from ultracluster.plan.home import AccessPoint
     from ultracluster.plan.images import Al2023, Ami, Dlami, SsmImage, Ubuntu
-    from ultracluster.plan.lustre_deployments import IntelligentTiering, Persistent1, Persistent2, Scratch1, Scratch2
-    from ultracluster.plan.network_interfaces import InterfaceLayout
-    from ultracluster.plan.placement import ExistingPlacementGroup
+    from ultracluster.plan.lustre import CheckpointLoad
+    from ultracluster.plan.lustre_deployments import (
+        IntelligentTiering,
+        Persistent1,
+        Persistent2,
+        ReadCache,
+        Scratch1,
+        Scratch2,
+    )
+    from ultracluster.plan.network_interfaces import InterfaceLayout, NetworkInterface
+    from ultracluster.plan.placement import ExistingPlacementGroup, NoPlacement
     from ultracluster.plan.volumes import RootVolume
     from ultracluster.spec.loader import load_cluster
     from ultracluster.spot.spot_training_fleet import SpotTrainingFleet
@@ -43,9 +51,11 @@ _MODULES = {
     "AccessPoint": "plan.home",
     "Al2023": "plan.images",
     "Ami": "plan.images",
+    "ArchivedPrefix": "plan.buckets",
     "BucketAccess": "storage.bucket_access",
     "BucketPurpose": "plan.buckets",
     "CapacityBlock": "plan.capacity",
+    "CheckpointLoad": "plan.lustre",
     "ClusterDashboard": "observability.cluster_dashboard",
     "ClusterKey": "storage.cluster_key",
     "ClusterNetwork": "network.cluster_network",
@@ -62,10 +72,13 @@ _MODULES = {
     "InterfaceLayout": "plan.network_interfaces",
     "LustreAlarms": "observability.lustre_alarms",
     "LustreFileSystem": "storage.lustre_file_system",
+    "NetworkInterface": "plan.network_interfaces",
+    "NoPlacement": "plan.placement",
     "NotificationTopic": "observability.notification_topic",
     "OnDemand": "plan.capacity",
     "Persistent1": "plan.lustre_deployments",
     "Persistent2": "plan.lustre_deployments",
+    "ReadCache": "plan.lustre_deployments",
     "Reservation": "plan.capacity",
     "RootVolume": "plan.volumes",
     "Scratch1": "plan.lustre_deployments",
@@ -77,6 +90,7 @@ _MODULES = {
     "SsmImage": "plan.images",
     "TrainingBucket": "storage.training_bucket",
     "TrainingFleet": "fleet.training_fleet",
+    "Transition": "plan.buckets",
     "Ubuntu": "plan.images",
     "catalog": "facts.instances",
     "instance_type": "facts.instances",
@@ -88,9 +102,11 @@ __all__ = [
     "AccessPoint",
     "Al2023",
     "Ami",
+    "ArchivedPrefix",
     "BucketAccess",
     "BucketPurpose",
     "CapacityBlock",
+    "CheckpointLoad",
     "ClusterDashboard",
     "ClusterKey",
     "ClusterNetwork",
@@ -107,10 +123,13 @@ __all__ = [
     "InterfaceLayout",
     "LustreAlarms",
     "LustreFileSystem",
+    "NetworkInterface",
+    "NoPlacement",
     "NotificationTopic",
     "OnDemand",
     "Persistent1",
     "Persistent2",
+    "ReadCache",
     "Reservation",
     "RootVolume",
     "Scratch1",
@@ -122,6 +141,7 @@ __all__ = [
     "SsmImage",
     "TrainingBucket",
     "TrainingFleet",
+    "Transition",
     "Ubuntu",
     "catalog",
     "instance_type",
