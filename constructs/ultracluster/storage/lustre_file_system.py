@@ -313,7 +313,7 @@ class LustreFileSystem(Construct):
             security_group_ids=[self.security_groups.servers.security_group_id],
             kms_key_id=None if key is None else key.key_arn,
             lustre_configuration=lustre_configuration(plan, log_destination=log_destination),
-            tags=[cdk.CfnTag(key="Name", value=self.node.path)],
+            tags=[cdk.CfnTag(key="Name", value=plan.name[:255])],
         )
 
     def _links(

@@ -76,8 +76,8 @@ class StorageSecurityGroups(Construct):
         self._kept = None if servers_removal_policy is cdk.RemovalPolicy.DESTROY else servers_removal_policy
         vpc_id = vpc.vpc_id
         path = scope.node.path
-        self.cfn_servers = None if servers else self._group(_SERVERS, vpc_id, f"servers of {path}")
-        self.cfn_clients = None if clients else self._group(_CLIENTS, vpc_id, f"clients of {path}")
+        self.cfn_servers = None if servers else self._group(_SERVERS, vpc_id, path)
+        self.cfn_clients = None if clients else self._group(_CLIENTS, vpc_id, path)
         self.servers = servers or self._imported(_SERVERS, self.cfn_servers)
         self.clients = clients or self._imported(_CLIENTS, self.cfn_clients)
         if self.cfn_servers is not None and self._kept is not None:
@@ -88,14 +88,14 @@ class StorageSecurityGroups(Construct):
             if {flow.source, flow.target} & made:
                 self._rules(flow, ids, ports)
 
-    def _group(self, name: str, vpc_id: str, description: str) -> ec2.CfnSecurityGroup:
+    def _group(self, name: str, vpc_id: str, path: str) -> ec2.CfnSecurityGroup:
         return ec2.CfnSecurityGroup(
             self,
             name,
             vpc_id=vpc_id,
-            group_description=description[:255],
+            group_description=f"{name.lower()} of {path}"[:255],
             security_group_egress=[_NOWHERE],
-            tags=[cdk.CfnTag(key="Name", value=f"{self.node.path}/{name}")],
+            tags=[cdk.CfnTag(key="Name", value=f"{path} {name.lower()}"[:255])],
         )
 
     def _imported(self, name: str, group: ec2.CfnSecurityGroup | None) -> ec2.ISecurityGroup:

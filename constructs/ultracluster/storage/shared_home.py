@@ -198,7 +198,7 @@ class SharedHome(Construct):
             lifecycle_policies=[_lifecycle(name, value) for name, value in plan.lifecycle] or None,
             backup_policy=efs.CfnFileSystem.BackupPolicyProperty(status="ENABLED" if plan.backup else "DISABLED"),
             file_system_policy=_policy(),
-            file_system_tags=[efs.CfnFileSystem.ElasticFileSystemTagProperty(key="Name", value=self.node.path)],
+            file_system_tags=[efs.CfnFileSystem.ElasticFileSystemTagProperty(key="Name", value=plan.name[:255])],
         )
 
     def _mount_target(self, network: ClusterNetwork, zone: str) -> efs.CfnMountTarget:
