@@ -12,6 +12,8 @@ from ultracluster.plan.template_limits import check_template_limits
 if TYPE_CHECKING:
     from aws_cdk import cx_api
 
+    from ultracluster.findings import Finding
+
 __all__ = ["check_assembly"]
 
 
@@ -22,7 +24,7 @@ def check_assembly(assembly: cx_api.CloudAssembly) -> None:
         FindingsError: a template is over 1 MB or 500 resources, or user data is over 16 KB; the message names the large
             part (UC-TPL-001, UC-TPL-002, UC-TPL-003).
     """
-    findings = []
+    findings: list[Finding] = []
     for path in sorted(Path(assembly.directory).glob("*.template.json")):
         text = path.read_text(encoding="utf-8")
         stack = path.name.removesuffix(".template.json")
