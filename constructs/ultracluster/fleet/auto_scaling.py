@@ -66,7 +66,6 @@ def auto_scaling_group(
         capacity_rebalance=None if plan.spot is None else plan.spot.capacity_rebalance,
         lifecycle_hook_specification_list=[_launch_hook(), _terminate_hook()],
         metrics_collection=[_Group.MetricsCollectionProperty(granularity="1Minute")],  # all metrics: no list
-        health_check_type="EC2",
         health_check_grace_period=defaults.HEALTH_CHECK_GRACE_S,
         default_instance_warmup=defaults.DEFAULT_INSTANCE_WARMUP_S,
         notification_configurations=_notifications(topic_arn),

@@ -103,7 +103,7 @@ class EfaPlacementGroup(Construct):
 
     def _security_group(self, vpc: ec2.IVpc, *, allow_all_outbound: bool) -> ec2.ISecurityGroup:
         everywhere = ec2.CfnSecurityGroup.EgressProperty(
-            cidr_ip="0.0.0.0/0", ip_protocol=_ALL_TRAFFIC, description="packages, endpoints and storage"
+            cidr_ip="0.0.0.0/0", ip_protocol=_ALL_TRAFFIC, description="anywhere"
         )
         self.cfn_security_group = ec2.CfnSecurityGroup(
             self,
@@ -123,7 +123,6 @@ class EfaPlacementGroup(Construct):
             group_id=group_id,
             source_security_group_id=group_id,
             ip_protocol=_ALL_TRAFFIC,
-            description="EFA",
         )
         self.self_egress = ec2.CfnSecurityGroupEgress(
             self,
@@ -131,5 +130,4 @@ class EfaPlacementGroup(Construct):
             group_id=group_id,
             destination_security_group_id=group_id,
             ip_protocol=_ALL_TRAFFIC,
-            description="EFA",
         )
