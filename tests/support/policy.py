@@ -19,7 +19,7 @@ class Outcome:
     @property
     def ids(self) -> set[str]:
         """Ids of the rules that found something."""
-        return {rule_id for rule_id, *_ in self.judged.faults}
+        return {fault.rule_id for fault in self.judged.faults}
 
     @property
     def not_judged(self) -> set[str]:
@@ -29,15 +29,10 @@ class Outcome:
     def of(self, rule_id: str) -> list[str]:
         """Findings of one rule, as `place: message`."""
         return [
-            f"{_place(fault.problem.where)}: {fault.problem.message}"
-            for found, fault, *_ in self.judged.faults
-            if found == rule_id
+            f"{fault.resource.name if fault.resource else fault.template.name} {fault.property_path}: {fault.message}"
+            for fault in self.judged.faults
+            if fault.rule_id == rule_id
         ]
-
-
-def _place(where: Any) -> str:
-    owner = getattr(where, "owner", None)
-    return f"{owner} {where.path}" if owner is not None else str(where)
 
 
 def judged(*templates: str | dict[str, Any], is_app: bool = False) -> Outcome:

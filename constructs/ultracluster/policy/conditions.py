@@ -30,12 +30,14 @@ def condition_holds(world: World, template: TemplateModel, name: object) -> bool
     if not isinstance(name, str):
         raise NotKnown("the name of a condition is no text")
     key = ("condition", id(template), name)
-    if key not in world.facts:
-        written = template.section("Conditions").get(name)
-        node = Node(written, template, ("Conditions", name))
+    written = template.section("Conditions").get(name)
+    node = Node(written, template, ("Conditions", name))
+
+    def read() -> bool:
         with world.deeper():
-            world.facts[key] = _holds(world, node, name) if isinstance(written, dict) else _either(world, node, name)
-    return bool(world.facts[key])
+            return _holds(world, node, name)
+
+    return world.remember(key, read)
 
 
 def _holds(world: World, node: Node, label: str) -> bool:

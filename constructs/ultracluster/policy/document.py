@@ -19,7 +19,8 @@ __all__ = ["MOST_BYTES", "Document", "Position", "is_template", "looks_like_temp
 
 MOST_BYTES = 8_000_000
 """Size of a file that is read at all: CloudFormation takes 1 MB once spaces are removed."""
-
+# Far below the limit of CloudFormation there is nothing to count.
+_SMALL = 500_000
 _RESOURCE_TYPE = re.compile(r"[A-Za-z0-9]+::[A-Za-z0-9:@_-]+$")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
@@ -70,6 +71,15 @@ class Document:
     def origin(self, section: str, name: str) -> Path:
         """Where an entry of a section is written: itself, or the loop that makes it."""
         return self._expansion[1].get((section, name), (section, name))
+
+    @cached_property
+    def upload_bytes(self) -> int:
+        """Size of the template as it is, or without the spaces of JSON, whichever is less."""
+        size = len(self.text.encode())
+        if size and size <= _SMALL:
+            return size
+        minified = len(json.dumps(self.value, separators=(",", ":"), ensure_ascii=False).encode())
+        return min(size, minified) if size else minified
 
     @cached_property
     def positions(self) -> Mapping[Path, Position]:

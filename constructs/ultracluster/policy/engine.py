@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from ultracluster.policy.explore import Fault, explore
+from ultracluster.policy.explore import explore
+from ultracluster.policy.fault import Fault
 from ultracluster.policy.model import AssemblyModel, ResourceModel, TemplateModel
 from ultracluster.policy.problem import Problem
 from ultracluster.policy.registry import ASSEMBLY, TEMPLATE, Rule, rules_by_type
@@ -38,12 +39,12 @@ class Judged:
     """The raw outcome of all rules.
 
     Attributes:
-        faults: each fault with the rule that it breaks and the resource that was judged.
+        faults: each fault once.
         not_judged: rules that could not decide.
         judged: how many times a rule was applied to something.
     """
 
-    faults: list[tuple[str, Fault, ResourceModel | None, TemplateModel]] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
     not_judged: list[NotJudged] = field(default_factory=list)
     judged: int = 0
 
@@ -56,13 +57,14 @@ def judge(assembly: AssemblyModel, *, wanted: Callable[[str], bool] | None = Non
         wanted: which ids; all by default.
     """
     result = Judged()
+    world = World(assembly)
     for kind, group in rules_by_type().items():
         chosen = [known for known in group if wanted is None or any(map(wanted, known.ids))]
         for target in _targets(assembly, kind) if chosen else ():
             for known in chosen:
-                _apply(result, assembly, known, target)
+                _apply(result, world, known, target)
     if wanted is not None:
-        result.faults = [fault for fault in result.faults if wanted(fault[0])]
+        result.faults = [fault for fault in result.faults if wanted(fault.rule_id)]
     return result
 
 
@@ -72,7 +74,7 @@ def _targets(assembly: AssemblyModel, kind: str) -> Sequence[ResourceModel | Tem
     return (None,) if kind == ASSEMBLY else assembly.by_type.get(kind, ())
 
 
-def _apply(result: Judged, assembly: AssemblyModel, known: Rule, target: ResourceModel | TemplateModel | None) -> None:
+def _apply(result: Judged, world: World, known: Rule, target: ResourceModel | TemplateModel | None) -> None:
     check = known.check
 
     def read(world: World) -> Iterable[Problem]:
@@ -81,23 +83,12 @@ def _apply(result: Judged, assembly: AssemblyModel, known: Rule, target: Resourc
             return check(view) or () if view.exists else ()
         return check(Template(target, world) if target is not None else Assembly(world)) or ()
 
-    outcome = explore(assembly, read)
+    outcome = explore(world, read)
     result.judged += 1
     for fault in outcome.faults:
-        template = _template_of(fault.problem)
-        rule_id = fault.problem.rule_id or known.ids[0]
-        result.faults.append((rule_id, fault, target if isinstance(target, ResourceModel) else None, template))
+        result.faults.append(fault if fault.rule_id else replace(fault, rule_id=known.ids[0]))
     if outcome.doubts:
         result.not_judged.append(_not_judged(known, target, outcome.doubts))
-
-
-def _template_of(problem: Problem) -> TemplateModel:
-    where = problem.where
-    if isinstance(where, Template):
-        return where.model
-    if isinstance(where, Resource):
-        return where.model.template
-    return where.place.template
 
 
 def _not_judged(known: Rule, target: ResourceModel | TemplateModel | None, doubts: list[str]) -> NotJudged:

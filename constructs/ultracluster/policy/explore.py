@@ -1,4 +1,4 @@
-"""Reading a rule in every world that matters.
+"""Reading a rule in every way that matters.
 
 Combinations of conditions are all read. Parameters with AllowedValues are tried one at a time with the others at their
 default: a fault counts when the defaults show it, or when a value shows it whatever the others are, because a pair that
@@ -8,17 +8,15 @@ the user has to choose together is no fault of the template. Only decisions that
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ultracluster.policy.assertions import forbidden
-from ultracluster.policy.model import AssemblyModel
+from ultracluster.policy.fault import Fault, fault_of
 from ultracluster.policy.problem import Problem
 from ultracluster.policy.states import Impossible, NotKnown
-from ultracluster.policy.value import Value
-from ultracluster.policy.view import Template
 from ultracluster.policy.world import Choice, ChoiceKind, World
 
-__all__ = ["Exploration", "Fault", "explore"]
+__all__ = ["Exploration", "explore"]
 
 _MOST_COMBINATIONS = 64
 _MOST_READINGS = 512
@@ -27,20 +25,12 @@ Read = Callable[[World], Iterable[Problem]]
 Forced = Mapping[Hashable, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A problem with the decisions under which it shows."""
-
-    problem: Problem
-    scenario: tuple[str, ...]
-
-
 @dataclass(slots=True)
 class Exploration:
-    """What all worlds together say.
+    """What all readings together say.
 
     Attributes:
-        faults: problems, each once.
+        faults: each once.
         doubts: reasons for which something was not judged.
     """
 
@@ -51,50 +41,44 @@ class Exploration:
 @dataclass(slots=True)
 class _Reading:
     trace: Mapping[Hashable, Choice]
-    problems: list[Problem]
+    faults: list[Fault]
     doubts: list[str]
     possible: bool = True
 
     @property
-    def scenario(self) -> tuple[str, ...]:
-        return tuple(choice.told for choice in self.trace.values())
-
-    @property
     def at_defaults(self) -> bool:
-        return all(c.at_default for c in self.trace.values() if c.kind is ChoiceKind.ALLOWED_VALUE)
+        return all(made.at_default for made in self.trace.values() if made.kind is ChoiceKind.ALLOWED_VALUE)
 
 
-def explore(assembly: AssemblyModel, read: Read) -> Exploration:
-    """Read a rule in the worlds that it touches."""
-    first = _read(assembly, read, {})
+def explore(world: World, read: Read) -> Exploration:
+    """Read a rule in the ways that it touches."""
+    first = _read(world, read, {})
     if not first.trace:
-        return Exploration([Fault(problem, ()) for problem in first.problems], first.doubts)
-    return _Explorer(assembly, read).explore(first)
+        return Exploration(first.faults, first.doubts)
+    return _Explorer(world, read).explore(first)
 
 
-def _read(assembly: AssemblyModel, read: Read, forced: Forced) -> _Reading:
-    world = World(assembly, forced)
-    problems: list[Problem] = []
-    possible = True
+def _read(world: World, read: Read, forced: Forced) -> _Reading:
+    world.restart(forced)
+    faults: list[Fault] = []
     try:
-        for problem in read(world):  # one by one: what was found before a doubt stays
-            problems.append(problem)  # noqa: PERF402
+        faults.extend(map(fault_of, read(world)))  # what was found before a doubt stays
     except NotKnown as doubt:
         world.doubts.append(doubt.reason)
     except Impossible:
-        possible = False
-    if possible and world.trace and forbidden(world):
-        possible = False
-    if not possible:
         return _Reading(world.trace, [], [], possible=False)
-    return _Reading(world.trace, problems, world.doubts)
+    trace = world.trace
+    if trace and forbidden(world):
+        return _Reading(trace, [], [], possible=False)
+    scenario = tuple(choice.told for choice in trace.values())
+    return _Reading(trace, [replace(fault, scenario=scenario) for fault in faults], world.doubts)
 
 
 class _Explorer:
     """The bookkeeping of one exploration."""
 
-    def __init__(self, assembly: AssemblyModel, read: Read) -> None:
-        self.assembly = assembly
+    def __init__(self, world: World, read: Read) -> None:
+        self.world = world
         self.read = read
         self.readings = 0
         self.result = Exploration()
@@ -107,22 +91,16 @@ class _Explorer:
             self.result.doubts.extend(reading.doubts)
             if reading.at_defaults:
                 self._keep(reading)
-        values = {
-            (key, at): None
-            for reading in base
-            for key, choice in reading.trace.items()
-            if choice.kind is ChoiceKind.ALLOWED_VALUE
-            for at in range(len(choice.options))
-            if at != choice.taken or not choice.has_default
-        }
-        for key, at in values:
+        for key, at in dict.fromkeys(_other_values(base)):
             self._try_value(key, at)
         return self.result
 
     def _try_value(self, key: Hashable, at: int) -> None:
         for reading in self._combinations({key: at}):
             self.result.doubts.extend(reading.doubts)
-            fresh = [problem for problem in reading.problems if _identity(problem) not in self.known]
+            fresh: set[Hashable] = {
+                identity for fault in reading.faults if (identity := _identity(fault)) not in self.known
+            }
             others = [
                 (other, choice)
                 for other, choice in reading.trace.items()
@@ -131,9 +109,8 @@ class _Explorer:
             if fresh and all(self._shows_with(fresh, reading, other, choice) for other, choice in others):
                 self._keep(reading)
 
-    def _shows_with(self, fresh: list[Problem], reading: _Reading, other: Hashable, choice: Choice) -> bool:
+    def _shows_with(self, wanted: set[Hashable], reading: _Reading, other: Hashable, choice: Choice) -> bool:
         """Whether a fault of one value stays when another parameter takes its other values."""
-        wanted = {_identity(problem) for problem in fresh}
         forced = {name: made.taken for name, made in reading.trace.items() if name != other}
         for at in range(len(choice.options)):
             if at == choice.taken:
@@ -141,8 +118,8 @@ class _Explorer:
             self.readings += 1
             if self.readings > _MOST_READINGS:
                 return False
-            again = _read(self.assembly, self.read, {**forced, other: at})
-            if again.possible and not wanted & {_identity(problem) for problem in again.problems}:
+            again = _read(self.world, self.read, {**forced, other: at})
+            if again.possible and not wanted & {_identity(fault) for fault in again.faults}:
                 return False
         return True
 
@@ -157,18 +134,25 @@ class _Explorer:
             if count > _MOST_COMBINATIONS or self.readings > _MOST_READINGS:
                 self.result.doubts.append(f"more than {_MOST_COMBINATIONS} combinations of conditions and parameters")
                 return
-            reading = first if first is not None and count == 1 else _read(self.assembly, self.read, given)
+            reading = first if first is not None and count == 1 else _read(self.world, self.read, given)
             pending.extend(_alternatives(reading.trace, given))
             if reading.possible:
                 yield reading
 
     def _keep(self, reading: _Reading) -> None:
-        for problem in reading.problems:
-            place = (*_identity(problem), _place(problem))
+        for fault in reading.faults:
+            place = (*_identity(fault), fault.path)
             if place not in self.places:
                 self.places.add(place)
-                self.known.add(_identity(problem))
-                self.result.faults.append(Fault(problem, reading.scenario))
+                self.known.add(_identity(fault))
+                self.result.faults.append(fault)
+
+
+def _other_values(base: list[_Reading]) -> Iterator[tuple[Hashable, int]]:
+    for reading in base:
+        for key, choice in reading.trace.items():
+            if choice.kind is ChoiceKind.ALLOWED_VALUE:
+                yield from ((key, at) for at in range(len(choice.options)) if at or not choice.has_default)
 
 
 def _alternatives(trace: Mapping[Hashable, Choice], given: Forced) -> Iterator[Forced]:
@@ -181,13 +165,6 @@ def _alternatives(trace: Mapping[Hashable, Choice], given: Forced) -> Iterator[F
             prefix[key] = choice.taken
 
 
-def _identity(problem: Problem) -> tuple[Hashable, ...]:
+def _identity(fault: Fault) -> tuple[Hashable, ...]:
     """Equal for the same rule on the same resource: with another value of a parameter it is the same fault."""
-    where = problem.where
-    if isinstance(where, Value):
-        return (problem.rule_id, where.owner or where.path)
-    return (problem.rule_id, where.model if isinstance(where, Template) else where)
-
-
-def _place(problem: Problem) -> Hashable:
-    return problem.where.place.path if isinstance(problem.where, Value) else None
+    return (fault.rule_id, fault.resource or fault.property_path, id(fault.template))

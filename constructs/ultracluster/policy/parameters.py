@@ -43,6 +43,7 @@ class FreeParameter:
 
     def equals(self, text: str) -> bool:
         """Whether it is that text in this world; the default decides which way is read first."""
+        self.world.touches += 1
         if self.decided is not None:
             return self.decided == text
         if text in self.excluded:
@@ -59,18 +60,20 @@ class FreeParameter:
         return same
 
     def value(self) -> str | None:
-        """The text in this world; None when it is not known."""
+        """The text in this reading; None when it is not known."""
+        self.world.touches += self.decided is not None or bool(self.excluded)
         if self.decided is None and self.default and self.default not in self.excluded:
             default = self.default
-            if self.in_conditions and not self.world.choose(
+            # Where a condition may compare it, the other way is read too; else the default alone stands for it.
+            stands = self.world.choose(
                 ("default", self.key),
-                (True, False),
+                (True, False) if self.in_conditions else (True,),
                 told=lambda taken: f"{self.name} = {default!r} (default)" if taken else f"{self.name} not at default",
-            ):
+            )
+            if stands:
+                self.decided = default
+            else:
                 self.excluded.add(default)
-                return None
-            self.decided = default
-        # A comparison of a text that stands on a default is taken both ways; this tells that one was read.
         self.world.defaults_read += 1
         return self.decided or None
 
@@ -132,16 +135,14 @@ def compared_value(world: World, template: TemplateModel, name: str) -> str | Fr
 def free_parameter(world: World, template: TemplateModel, name: str) -> FreeParameter:
     """The state of a parameter without AllowedValues in this world."""
     key = _symbol(template, name)
-    return world.remember(
-        ("free", key),
-        lambda: FreeParameter(
-            world,
-            name,
-            as_text(_declaration(template, name).get("Default")),
-            in_conditions=name in template.condition_names,
-            key=key,
-        ),
-    )
+    default = as_text(_declaration(template, name).get("Default"))
+    return _free(world, FreeParameter(world, name, default, in_conditions=name in template.condition_names, key=key))
+
+
+def _free(world: World, fresh: FreeParameter) -> FreeParameter:
+    # Noted for one reading: what was decided in another has no place here.
+    found: FreeParameter = world.facts.setdefault(("free", fresh.key), fresh)
+    return found
 
 
 def pseudo_parameter(world: World, template: TemplateModel, name: str) -> str | FreeParameter:
@@ -159,7 +160,7 @@ def pseudo_parameter(world: World, template: TemplateModel, name: str) -> str | 
     if value is not None:
         return value
     key = ("pseudo", name) if name != "AWS::StackName" else ("pseudo", id(template), name)
-    return world.remember(("free", key), lambda: FreeParameter(world, name, None, in_conditions=False, key=key))
+    return _free(world, FreeParameter(world, name, None, in_conditions=False, key=key))
 
 
 def pseudo_state(world: World, template: TemplateModel, name: str) -> object:

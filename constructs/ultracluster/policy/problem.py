@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ultracluster.findings import Finding, Severity
 from ultracluster.policy.value import Value
 from ultracluster.policy.view import Resource, Template
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+__all__ = ["Problem", "Where", "from_findings"]
 
-__all__ = ["Problem", "from_findings"]
+Where = Value | Resource | Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +27,7 @@ class Problem:
         severity: only to soften: a finding that rests on a disputed fact.
     """
 
-    where: Value | Resource | Template
+    where: Where
     message: str
     fix: str = ""
     rule_id: str = ""
@@ -38,7 +36,7 @@ class Problem:
 
 def from_findings(
     findings: Iterable[Finding],
-    where: Callable[[str], Value | Resource | Template],
+    where: Callable[[str], Where],
     *,
     names: Mapping[str, str] | None = None,
 ) -> Iterator[Problem]:

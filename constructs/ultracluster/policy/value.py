@@ -29,6 +29,8 @@ class _Needed:
 _NEEDED: Final = _Needed()
 _TRUTH = {"true": True, "false": False}
 _LONG = 60
+_EVERY_READING = -1
+"""Instead of the number of a reading: what was resolved holds in all of them."""
 
 
 def dotted(label: Path) -> str:
@@ -62,12 +64,13 @@ class Value:
         label: keys from the properties of its owner down to it.
     """
 
-    __slots__ = ("_node", "_resolved", "label", "owner", "world")
+    __slots__ = ("_node", "_reading", "_resolved", "label", "owner", "world")
 
     def __init__(self, node: Node, world: World, owner: Resource | None, label: Path) -> None:
         """Wrap a node that is resolved on first use."""
         self._node = node
         self._resolved: Node | None = None
+        self._reading = _EVERY_READING
         self.world = world
         self.owner = owner
         self.label = label
@@ -75,8 +78,13 @@ class Value:
     @property
     def node(self) -> Node:
         """The resolved node."""
-        if self._resolved is None:
-            self._resolved = resolve(self._node, self.world)
+        world = self.world
+        if self._resolved is None or self._reading not in {world.reading, _EVERY_READING}:
+            touches = world.touches
+            self._resolved = resolve(self._node, world)
+            self._reading = _EVERY_READING if world.touches == touches else world.reading
+        elif self._reading != _EVERY_READING:
+            world.touches += 1
         return self._resolved
 
     @property
@@ -91,6 +99,11 @@ class Value:
         written = self._node
         same = taken.template is written.template and taken.path[: len(written.path)] == written.path
         return taken if same else written
+
+    @property
+    def written(self) -> object:
+        """The value as it is written, intrinsics and all."""
+        return self._node.raw
 
     # What it is
 
@@ -120,6 +133,11 @@ class Value:
     def is_object(self) -> bool:
         """Whether it is an object."""
         return isinstance(self.state, dict)
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is a single value that is known, at least in part."""
+        return isinstance(self.state, str | int | float | Text)
 
     @property
     def path(self) -> str:

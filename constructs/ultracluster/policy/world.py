@@ -2,7 +2,10 @@
 
 A rule reads the template as if everything were decided. Each time the reading meets something open (a condition, a
 parameter with several allowed values) the world takes one option and remembers the others; `explore` then has the rule
-read again in the other worlds. Only what a rule touches is ever enumerated.
+read again with other decisions. Only what a rule touches is ever enumerated.
+
+One world serves all readings of an assembly, one after another: what is worked out without touching a decision holds
+for every reading and is kept.
 """
 
 from __future__ import annotations
@@ -11,14 +14,16 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ultracluster.policy.states import NotKnown
 
 if TYPE_CHECKING:
     from ultracluster.policy.model import AssemblyModel
+    from ultracluster.policy.view import Resource
 
-__all__ = ["Choice", "ChoiceKind", "World"]
+__all__ = ["Choice", "ChoiceKind", "World", "remembered"]
 
 # Nothing that CloudFormation accepts refers to itself; a reading this deep goes round in a circle.
 _MOST_DEPTH = 100
@@ -61,27 +66,66 @@ class Choice:
         return self.taken == 0 and self.has_default
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A result, or the doubt that it ended in, with the doubts noted on the way."""
+
+    value: Any
+    doubts: tuple[str, ...]
+
+    def give(self, world: World) -> Any:  # noqa: ANN401 - whatever was kept
+        world.doubts.extend(self.doubts)
+        if isinstance(self.value, NotKnown):
+            raise self.value
+        return self.value
+
+
 class World:
-    """What has been decided, and what could not be known.
+    """What has been decided in this reading, and what could not be known.
 
     Attributes:
         assembly: what is read.
+        reading: number of the reading.
         trace: decisions in the order in which they were needed.
         doubts: reasons for which parts were not judged.
-        facts: what is remembered for this reading, by whoever needs it.
+        facts: what is noted for this reading.
+        touches: how often a decision was asked for, made or remembered.
         defaults_read: how often the default of a parameter stood for its value.
     """
 
-    __slots__ = ("_depth", "_forced", "assembly", "defaults_read", "doubts", "facts", "trace")
+    __slots__ = (
+        "_depth",
+        "_forced",
+        "_kept",
+        "assembly",
+        "defaults_read",
+        "doubts",
+        "facts",
+        "reading",
+        "touches",
+        "trace",
+    )
 
-    def __init__(self, assembly: AssemblyModel, forced: Mapping[Hashable, int] | None = None) -> None:
-        """Start a reading in which some decisions are given, as indexes of options."""
+    def __init__(self, assembly: AssemblyModel) -> None:
+        """Begin a first reading with everything at its default."""
         self.assembly = assembly
+        self.reading = 0
+        self.touches = 0
+        self._kept: dict[Hashable, _Kept] = {}
+        self.restart({})
+
+    def restart(self, forced: Mapping[Hashable, int]) -> None:
+        """Begin another reading.
+
+        Args:
+            forced: decisions that are given, as indexes of options.
+        """
+        self.reading += 1
         self.trace: dict[Hashable, Choice] = {}
         self.doubts: list[str] = []
-        self.facts: dict[Hashable, object] = {}
-        self._forced = forced or {}
+        self.facts: dict[Hashable, Any] = {}
         self.defaults_read = 0
+        self._forced = forced
         self._depth = 0
 
     def choose(
@@ -93,7 +137,8 @@ class World:
         kind: ChoiceKind = ChoiceKind.EITHER_WAY,
         has_default: bool = True,
     ) -> _T:
-        """The option of this world; the first one unless another is given."""
+        """The option of this reading; the first one unless another is given."""
+        self.touches += 1
         made = self.trace.get(key)
         if made is not None:
             return options[made.taken]
@@ -102,11 +147,29 @@ class World:
         return options[taken]
 
     def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """A result that is the same for the whole reading."""
-        if key not in self.facts:
-            self.facts[key] = make()
-        found: _T = self.facts[key]  # type: ignore[assignment]  # made by the same key
-        return found
+        """A result that is worked out once: for all readings when no decision was touched, else for this one.
+
+        Raises:
+            NotKnown: `make` ended so.
+        """
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self.facts.get(key)
+            self.touches += kept is not None
+        if kept is not None:
+            found: _T = kept.give(self)
+            return found
+        touches, doubts = self.touches, len(self.doubts)
+        try:
+            value: Any = make()
+        except NotKnown as doubt:
+            value = doubt
+        kept = _Kept(value, tuple(self.doubts[doubts:]))
+        (self._kept if self.touches == touches else self.facts)[key] = kept
+        if isinstance(value, NotKnown):
+            raise value
+        made: _T = value
+        return made
 
     @contextmanager
     def deeper(self) -> Iterator[None]:
@@ -118,3 +181,13 @@ class World:
             yield
         finally:
             self._depth -= 1
+
+
+def remembered(ask: Callable[[Resource], _T]) -> Callable[[Resource], _T]:
+    """Work out the answer of a function over one resource once, not once per rule."""
+
+    @wraps(ask)
+    def answer(resource: Resource) -> _T:
+        return resource.world.remember((ask, resource.model), lambda: ask(resource))
+
+    return answer

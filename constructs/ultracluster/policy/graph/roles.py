@@ -1,0 +1,129 @@
+"""Roles, and the statements of all policies that belong to them in the assembly."""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass
+
+from ultracluster.policy.states import NotKnown, Reference
+from ultracluster.policy.value import Value
+from ultracluster.policy.view import Resource
+from ultracluster.policy.world import remembered
+
+__all__ = ["ROLE", "Statement", "managed_policies", "role_of", "statements", "statements_of"]
+
+ROLE = "AWS::IAM::Role"
+_PROFILE = "AWS::IAM::InstanceProfile"
+_ATTACHED = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement of a policy.
+
+    Attributes:
+        where: the statement.
+        policy: the resource that holds it.
+    """
+
+    where: Value
+    policy: Resource | None
+
+    @property
+    def allows(self) -> bool:
+        """Whether its effect is Allow.
+
+        Raises:
+            NotKnown: the effect is not known.
+        """
+        return self.where["Effect"].text("") == "Allow"
+
+    @property
+    def actions(self) -> list[Value]:
+        """Its actions; none for NotAction."""
+        return self.where["Action"].one_or_many()
+
+    @property
+    def resources(self) -> list[Value]:
+        """Its resources; none for NotResource and in the policies of resources."""
+        return self.where["Resource"].one_or_many()
+
+    @property
+    def has_condition(self) -> bool:
+        """Whether a condition narrows it."""
+        return self.where["Condition"].exists
+
+    def covers(self, action: str) -> bool:
+        """Whether one of its actions, wildcards included, covers an action such as `ec2:RunInstances`.
+
+        Raises:
+            NotKnown: an action is not known, and no other covers it.
+        """
+        doubt: NotKnown | None = None
+        for value in self.actions:
+            try:
+                if fnmatch.fnmatchcase(action.lower(), value.text().lower()):
+                    return True
+            except NotKnown as found:
+                doubt = found
+        if doubt is not None:
+            raise doubt
+        return False
+
+
+def statements_of(document: Value, policy: Resource | None) -> list[Statement]:
+    """The statements of a policy document."""
+    return [Statement(entry, policy) for entry in document["Statement"].one_or_many()]
+
+
+def role_of(profile: Value) -> Resource | None:
+    """The role behind a value that names an instance profile or a role; None for one of elsewhere.
+
+    Args:
+        profile: for example LaunchTemplateData.IamInstanceProfile (Arn or Name), or ExecutionRole.
+
+    Raises:
+        NotKnown: it is not known which.
+    """
+    if profile.is_object:
+        named = profile["Arn"] if profile["Arn"].exists else profile["Name"]
+        return role_of(named)
+    found = profile.resource(_PROFILE, ROLE)
+    if found is None or found.type == ROLE:
+        return found
+    roles = found.get("Roles").items()
+    return roles[0].resource(ROLE) if roles else None
+
+
+@remembered
+def statements(role: Resource) -> list[Statement]:
+    """Every statement of a role: inline policies, and policies of the assembly that are attached to it."""
+    found: list[Statement] = []
+    for policy in role.get("Policies").items():
+        found.extend(statements_of(policy["PolicyDocument"], role))
+    for attached in _attached(role):
+        found.extend(statements_of(attached.get("PolicyDocument"), attached))
+    return found
+
+
+def _attached(role: Resource) -> list[Resource]:
+    found: set[Resource] = set()
+    for arn in role.get("ManagedPolicyArns").items():
+        if isinstance(arn.state, Reference) and arn.state.type in _ATTACHED:
+            found.add(Resource(arn.state.target, role.world))
+    for policy in role.referrers(*_ATTACHED):
+        if any(value.resource(ROLE) == role for value in policy.get("Roles").items()):
+            found.add(policy)
+    return sorted(found, key=lambda policy: policy.logical_id)
+
+
+def managed_policies(role: Resource) -> list[tuple[Value, str]]:
+    """AWS managed policies of a role, each with its name (`AmazonFSxFullAccess`), whatever the partition."""
+    found: list[tuple[Value, str]] = []
+    for arn in role.get("ManagedPolicyArns").items():
+        with arn.judged_apart():
+            if arn.reference() is None:
+                text = arn.known_text("*")
+                if ":policy/" in text and ":iam::aws:" in text:
+                    found.append((arn, text.rsplit("/", 1)[1]))
+    return found
