@@ -88,6 +88,7 @@ class Fleet(Construct):
         tags: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
+        self._stack, self._path = cdk.Stack.of(self), self.node.path  # read once: every look crosses into the CDK
         self.network = network
         self.metrics_namespace = metrics_namespace
         self.auto_scaling_group_name = auto_scaling_group_name or cdk.Names.unique_resource_name(
@@ -155,8 +156,8 @@ class Fleet(Construct):
         tags: Mapping[str, str],
     ) -> FleetPlan:
         """Check arguments and plan together, so that all faults come out at once."""
-        subject = self.node.path
-        region = cdk.Stack.of(self).region
+        subject = self._path
+        region = self._stack.region
         found = [
             *faults,
             *checks.check_zones(request.availability_zones, self.network.availability_zones, subject=subject),
@@ -184,12 +185,12 @@ class Fleet(Construct):
             user_script=user_script,
         )
         requests = user_data_requests(self.plan, inputs)
-        plans = tuple(plan_user_data(request, subject=self.node.path) for request in requests)
+        plans = tuple(plan_user_data(request, subject=self._path) for request in requests)
         report_warnings(self, dict.fromkeys(warning for plan in plans for warning in plan.warnings))
         return plans
 
     def _tags(self, tags: Mapping[str, str]) -> cdk.TagManager:
-        named = {"Name": self.node.path, "ultracluster:fleet": self.plan.name, **tags}
+        named = {"Name": self._path, "ultracluster:fleet": self.plan.name, **tags}
         rows = [{"key": key, "value": value} for key, value in named.items()]
         return cdk.TagManager(cdk.TagType.STANDARD, "AWS::EC2::LaunchTemplate", rows)
 
@@ -207,10 +208,9 @@ class Fleet(Construct):
         return group
 
     def _role(self, given: iam.IRole | None, buckets: Sequence[BucketAccess]) -> iam.IRole:
-        stack = cdk.Stack.of(self)
         access = NodeAccess(
             log_group_arn=self.log_group.attr_arn,
-            group_arn_pattern=stack.format_arn(
+            group_arn_pattern=self._stack.format_arn(
                 service="autoscaling",
                 resource="autoScalingGroup",
                 resource_name=f"*:autoScalingGroupName/{self.auto_scaling_group_name}",
@@ -221,7 +221,7 @@ class Fleet(Construct):
             buckets=buckets,
             mounts=self._mounts,
         )
-        document = node_policy(stack, access)
+        document = node_policy(self._stack, access)
         acknowledge_wildcards(self, document)
         if given is None:
             return node_role(self, document)
@@ -230,10 +230,9 @@ class Fleet(Construct):
         return given
 
     def _launch_templates(self, key: kms.IKey | None) -> tuple[ec2.CfnLaunchTemplate, ...]:
-        stack = cdk.Stack.of(self)
-        if key is not None and not allow_auto_scaling(stack, key):
+        if key is not None and not allow_auto_scaling(self._stack, key):
             message = "the policy of an imported key cannot be changed here"
-            report_warnings(self, [finding("UC-API-006", f"{self.node.path}.encryption_key", message)])
+            report_warnings(self, [finding("UC-API-006", f"{self._path}.encryption_key", message)])
         over_efa = [
             group
             for group, mount in zip(self._storage_groups, self._mounts, strict=True)
@@ -257,7 +256,7 @@ class Fleet(Construct):
                 plan=self.plan,
                 layout=layout,
                 parts=parts,
-                user_data=render_user_data(stack, bootstrap, slots),
+                user_data=render_user_data(self._stack, bootstrap, slots),
             )
             for layout, bootstrap in zip(self.plan.layouts, self.user_data_plans, strict=True)
         )

@@ -78,9 +78,7 @@ def launch_template(
             capacity_reservation_specification=_reservation(plan.capacity),
             instance_market_options=_market(plan.capacity),
             # One token for the three lists: tags added to the scope later (`cdk.Tags.of`) are in it too.
-            tag_specifications=[
-                cdk.Token.as_any({"resourceType": resource, "tags": parts.tags}) for resource in _TAGGED
-            ],
+            tag_specifications=cdk.Token.as_any([{"resourceType": kind, "tags": parts.tags} for kind in _TAGGED]),
             user_data=user_data,
         ),
     )
