@@ -20,6 +20,7 @@ def check_home(request: HomeRequest, *, subject: str) -> tuple[Finding, ...]:
     """Every fault of the request; never raises."""
     return (
         *check_mount_path(request.mount_path, subject=f"{subject}.mount_path"),
+        *_check_modes(request, subject),
         *_check_throughput(request, subject),
         *_check_zones(request, subject),
         *_check_lifecycle(request, subject),
@@ -32,7 +33,7 @@ def check_home_clients(plan: HomePlan, clients: Sequence[StorageClient], *, subj
     return tuple(_check_clients(plan, clients, subject))
 
 
-def _check_throughput(request: HomeRequest, subject: str) -> Iterator[Finding]:
+def _check_modes(request: HomeRequest, subject: str) -> Iterator[Finding]:
     facts = efs_facts()
     if request.throughput_mode not in facts.throughput_modes:
         allowed = ", ".join(facts.throughput_modes)
@@ -50,6 +51,18 @@ def _check_throughput(request: HomeRequest, subject: str) -> Iterator[Finding]:
             f"{request.performance_mode!r} is not a performance mode of EFS ({allowed})",
             'use "generalPurpose"',
         )
+    if request.performance_mode == "maxIO" and (request.one_zone or request.throughput_mode == "elastic"):
+        what = "a One Zone file system" if request.one_zone else "elastic throughput"
+        yield finding(
+            "UC-EFS-006",
+            f"{subject}.performance_mode",
+            f"maxIO does not go with {what}",
+            "use generalPurpose",
+        )
+
+
+def _check_throughput(request: HomeRequest, subject: str) -> Iterator[Finding]:
+    facts = efs_facts()
     value, low, high = request.provisioned_throughput_mibps, *facts.provisioned_mibps
     if request.throughput_mode == "provisioned" and (value is None or not low <= value <= high):
         found = "is missing" if value is None else f"{value:g} MiB/s is out of range"
@@ -65,14 +78,6 @@ def _check_throughput(request: HomeRequest, subject: str) -> Iterator[Finding]:
             f"{subject}.provisioned_throughput_mibps",
             f"{value:g} MiB/s goes with throughput mode provisioned, not {request.throughput_mode}",
             "leave it out, or set the throughput mode to provisioned",
-        )
-    if request.performance_mode == "maxIO" and (request.one_zone or request.throughput_mode == "elastic"):
-        what = "a One Zone file system" if request.one_zone else "elastic throughput"
-        yield finding(
-            "UC-EFS-006",
-            f"{subject}.performance_mode",
-            f"maxIO does not go with {what}",
-            "use generalPurpose",
         )
 
 

@@ -108,11 +108,7 @@ def plan_lustre(request: LustreRequest, *, subject: str, region: str | None = No
         persistent=facts.persistent,
         throughput=throughput,
         log_level=request.log_level or ("WARN_ERROR" if request.data_repositories else None),
-        backups=Backups(
-            retention_days=request.backup_retention_days or None,
-            start_time=request.backup_start_time,
-            copy_tags=request.copy_tags_to_backups,
-        ),
+        backups=_backups(request),
         maintenance_start_time=request.maintenance_start_time,
         root_squash=_root_squash(request),
         associations=plan_data_repositories(request.data_repositories),
@@ -182,6 +178,14 @@ def _drive_cache(fields: DeploymentFields) -> DriveCache | None:
     if fields.storage_type != "HDD":
         return None
     return "READ" if fields.drive_cache == "READ" else "NONE"
+
+
+def _backups(request: LustreRequest) -> Backups:
+    return Backups(
+        retention_days=request.backup_retention_days or None,
+        start_time=request.backup_start_time,
+        copy_tags=request.copy_tags_to_backups,
+    )
 
 
 def _root_squash(request: LustreRequest) -> RootSquash | None:

@@ -28,11 +28,12 @@ def explain(
     """The decisions of one file system, most important first."""
     yield from _explain_throughput(fields, throughput, subject)
     yield from _explain_metadata(fields, metadata, subject)
-    yield Decision(
-        subject=f"{subject}.file_system_type_version",
-        value=request.file_system_type_version,
-        because="written down, because the default of the service differs by deployment and is 2.10 on most of them",
-    )
+    yield from _explain_network(fields, subject)
+    yield from _explain_settings(request, facts, subject)
+    yield from _explain_links(request, subject)
+
+
+def _explain_network(fields: DeploymentFields, subject: str) -> Iterator[Decision]:
     yield Decision(
         subject=f"{subject}.security_groups",
         value="all traffic by group" if fields.efa else _ports(),
@@ -46,6 +47,14 @@ def explain(
             value="yes",
             because=f"fixed at creation; at most {lustre_facts().efa_connections} EFA connections at one time",
         )
+
+
+def _explain_settings(request: LustreRequest, facts: DeploymentFacts, subject: str) -> Iterator[Decision]:
+    yield Decision(
+        subject=f"{subject}.file_system_type_version",
+        value=request.file_system_type_version,
+        because="written down, because the default of the service differs by deployment and is 2.10 on most of them",
+    )
     yield Decision(
         subject=f"{subject}.backups",
         value=f"{request.backup_retention_days} days" if request.backup_retention_days else "none",
@@ -62,6 +71,9 @@ def explain(
             value=request.root_squash,
             because="set by an API call at deployment: CloudFormation has no property for it",
         )
+
+
+def _explain_links(request: LustreRequest, subject: str) -> Iterator[Decision]:
     earlier = "the file system"
     for index, link in enumerate(request.data_repositories):
         yield Decision(

@@ -100,6 +100,17 @@ def _check_backups(request: LustreRequest, facts: DeploymentFacts | None, subjec
             "a file system that is linked to S3 cannot be backed up",
             "leave it out: what has to last is exported to S3",
         )
+    yield from _check_backup_time(request, subject)
+    if request.copy_tags_to_backups and linked:
+        yield finding(
+            "UC-LUS-017",
+            f"{subject}.copy_tags_to_backups",
+            "is refused on a file system that is linked to S3",
+            "leave it out",
+        )
+
+
+def _check_backup_time(request: LustreRequest, subject: str) -> Iterator[Finding]:
     if request.backup_start_time is not None and not _DAILY.fullmatch(request.backup_start_time):
         yield finding(
             "UC-LUS-017",
@@ -107,19 +118,12 @@ def _check_backups(request: LustreRequest, facts: DeploymentFacts | None, subjec
             f"{request.backup_start_time!r} is not HH:MM",
             'write it like "04:30"',
         )
-    if request.backup_start_time is not None and not days:
+    if request.backup_start_time is not None and not request.backup_retention_days:
         yield finding(
             "UC-LUS-017",
             f"{subject}.backup_start_time",
             "has no effect without a retention, and the service refuses it",
             "set backup_retention_days, or leave it out",
-        )
-    if request.copy_tags_to_backups and linked:
-        yield finding(
-            "UC-LUS-017",
-            f"{subject}.copy_tags_to_backups",
-            "is refused on a file system that is linked to S3",
-            "leave it out",
         )
 
 

@@ -30,7 +30,6 @@ from ultracluster.network.cluster_network import ClusterNetwork
 from ultracluster.plan.buckets import check_bucket_links
 from ultracluster.plan.lustre import (
     CheckpointLoad,
-    DataRepositoryRequest,
     LustreDeployment,
     LustrePlan,
     LustreRequest,
@@ -144,57 +143,41 @@ class LustreFileSystem(Construct):
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
     ) -> None:
         super().__init__(scope, construct_id)
-        path, stack = self.node.path, cdk.Stack.of(self)
+        path, region = self.node.path, cdk.Stack.of(self).region
         place = place_of(path, network=network, availability_zone=availability_zone, vpc=vpc, subnet=subnet)
-        region = stack.region
-        links = tuple(repository.request() for repository in data_repositories)
-        self.plan = plan_lustre(
-            LustreRequest(
-                name=path,
-                deployment=deployment,
-                compression=compression,
-                file_system_type_version=file_system_type_version,
-                customer_key=encryption_key is not None,
-                log_level=log_level,
-                backup_retention_days=backup_retention_days,
-                backup_start_time=backup_start_time,
-                copy_tags_to_backups=copy_tags_to_backups,
-                maintenance_start_time=maintenance_start_time,
-                root_squash=root_squash,
-                no_squash_nids=tuple(no_squash_nids),
-                data_repositories=links,
-                availability_zone=place.availability_zone,
-                mount_path=mount_path,
-                removal_policy=removal_choice(removal_policy, subject=f"{path}.removal_policy"),
-                checkpoints=checkpoints,
-            ),
-            subject=path,
-            region=None if cdk.Token.is_unresolved(region) else region,
+        request = LustreRequest(
+            name=path,
+            deployment=deployment,
+            compression=compression,
+            file_system_type_version=file_system_type_version,
+            customer_key=encryption_key is not None,
+            log_level=log_level,
+            backup_retention_days=backup_retention_days,
+            backup_start_time=backup_start_time,
+            copy_tags_to_backups=copy_tags_to_backups,
+            maintenance_start_time=maintenance_start_time,
+            root_squash=root_squash,
+            no_squash_nids=tuple(no_squash_nids),
+            data_repositories=tuple(repository.request() for repository in data_repositories),
+            availability_zone=place.availability_zone,
+            mount_path=mount_path,
+            removal_policy=removal_choice(removal_policy, subject=f"{path}.removal_policy"),
+            checkpoints=checkpoints,
         )
-        plan = self.plan
-        report_warnings(self, (*plan.warnings, *_check_buckets(path, data_repositories, links)))
-        self.security_groups = StorageSecurityGroups(
-            self,
-            "SecurityGroups",
-            vpc=place.vpc,
-            ports=() if plan.all_traffic else plan.ports,
-            both_ways=True,
-            servers=security_group,
-            clients=client_security_group,
-            servers_removal_policy=removal_policy,
-        )
+        plan = plan_lustre(request, subject=path, region=None if cdk.Token.is_unresolved(region) else region)
+        self.plan = plan
+        report_warnings(self, (*plan.warnings, *_check_buckets(path, data_repositories, request)))
+        self.security_groups = self._groups(plan, place, security_group, client_security_group, removal_policy)
         log_destination = self._logs(plan, log_retention_days)
         self.cfn_file_system = self._file_system(plan, place, encryption_key, log_destination)
         self.cfn_file_system.apply_removal_policy(removal_policy)
         self.file_system_id = self.cfn_file_system.ref
         self._links(plan, data_repositories, removal_policy)
+        dns_name, mount_name = self.cfn_file_system.attr_dns_name, self.cfn_file_system.attr_lustre_mount_name
         self.mount = Mount(
             kind="lustre",
             mount_path=plan.mount_path,
-            slots={
-                "dns_name": self.cfn_file_system.attr_dns_name,
-                "mount_name": self.cfn_file_system.attr_lustre_mount_name,
-            },
+            slots={"dns_name": dns_name, "mount_name": mount_name},
             efa=plan.efa,
             options=plan.mount_options,
         )
@@ -280,6 +263,25 @@ class LustreFileSystem(Construct):
             period=period or cdk.Duration.minutes(1),
         )
 
+    def _groups(
+        self,
+        plan: LustrePlan,
+        place: Place,
+        servers: ec2.ISecurityGroup | None,
+        clients: ec2.ISecurityGroup | None,
+        removal_policy: cdk.RemovalPolicy,
+    ) -> StorageSecurityGroups:
+        return StorageSecurityGroups(
+            self,
+            "SecurityGroups",
+            vpc=place.vpc,
+            ports=() if plan.all_traffic else plan.ports,
+            both_ways=True,
+            servers=servers,
+            clients=clients,
+            servers_removal_policy=removal_policy,
+        )
+
     def _logs(self, plan: LustrePlan, retention_days: int) -> str | None:
         if plan.log_level in (None, "DISABLED"):
             return None
@@ -341,9 +343,8 @@ class LustreFileSystem(Construct):
                 self.root_squash.call.node.add_dependency(self.data_repository_associations)
 
 
-def _check_buckets(
-    path: str, repositories: Sequence[DataRepository], links: Sequence[DataRepositoryRequest]
-) -> tuple[Finding, ...]:
+def _check_buckets(path: str, repositories: Sequence[DataRepository], request: LustreRequest) -> tuple[Finding, ...]:
+    links = request.data_repositories
     plans = {
         link.bucket: repository.bucket.plan
         for repository, link in zip(repositories, links, strict=True)
