@@ -13,8 +13,11 @@ __all__ = ["mount_request", "mount_slots", "mounts_over_efa"]
 
 
 def mounts_over_efa(plan: FleetPlan, mount: Mount) -> bool:
-    """Whether nodes reach this storage over EFA: it offers it, they have it, and a type of theirs can be a client."""
-    return mount.efa and plan.efa_count > 0 and any(kind.fsx_lustre_efa_client for kind in plan.instance_types)
+    """Whether nodes reach this storage over EFA: it offers it, and all types of a launch template can be clients."""
+    return mount.efa and any(
+        layout.interfaces.efa_count and all(kind.fsx_lustre_efa_client for kind in layout.instance_types)
+        for layout in plan.layouts
+    )
 
 
 def mount_request(mount: Mount) -> MountRequest:

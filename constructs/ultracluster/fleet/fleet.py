@@ -306,8 +306,11 @@ class Fleet(Construct):
 
 
 def _placement_of(given: EfaPlacementGroup) -> Placement:
-    """What a given group means for the plan; its real name may be a token, so the plan sees the path."""
-    return NONE if given.placement_group_name is None else ExistingPlacementGroup(name=given.node.path)
+    """What a given group means for the plan: its name, or where that is a token the path, which can be told to people."""
+    name = given.placement_group_name
+    if name is None:
+        return NONE
+    return ExistingPlacementGroup(name=given.node.path if cdk.Token.is_unresolved(name) else name)
 
 
 def _planned(request: FleetRequest, found: Sequence[Finding], subject: str) -> FleetPlan:

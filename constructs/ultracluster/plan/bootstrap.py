@@ -62,6 +62,7 @@ def user_data_requests(fleet: FleetPlan, inputs: BootstrapInputs) -> Sequence[Us
             mounts=inputs.mounts,
             spot=fleet.spot is not None,
             user_script=inputs.user_script,
+            suspend_zone_rebalancing=len(fleet.availability_zones) > 1,
             os=fleet.image.os,
         )
         for layout in fleet.layouts

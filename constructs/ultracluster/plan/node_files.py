@@ -170,7 +170,8 @@ def _settings(request: UserDataRequest) -> Iterable[Part]:
     types = " ".join(f"'{node.name} {node.accelerators} {node.efa}'" for node in request.node_types)
     yield Text(
         text=f"VENDOR='{request.vendor}'\nGROUP='{request.auto_scaling_group_name}'\nHOOK='{request.lifecycle_hook_name}'\n"
-        f"SCRATCH={int(request.scratch)}\nLUSTRE_EFA={_lustre_efa(request)}\nTYPES=({types})\nMOUNTS=("
+        + ("SUSPEND=AZRebalance\n" if request.suspend_zone_rebalancing else "")
+        + f"SCRATCH={int(request.scratch)}\nLUSTRE_EFA={_lustre_efa(request)}\nTYPES=({types})\nMOUNTS=("
     )
     for index, mount in enumerate(request.mounts):
         yield from _mount(index, mount, over_efa=mount.efa and _lustre_efa(request) != "none")

@@ -117,6 +117,8 @@ class UserDataRequest:
         user_script: the user's own program with its `#!` line. It runs once as root, after everything else stands and
             before the node is reported as ready; a status other than 0 fails the launch. What it prints goes to the
             log group.
+        suspend_zone_rebalancing: whether the node stops its group from moving nodes between zones. CloudFormation can
+            suspend that process only while it updates a group, so a fleet over several zones does it itself.
         os: operating system of the image as in `ImagePlan.os`; empty when unknown. Only for warnings: the node program
             finds out by itself.
     """
@@ -132,6 +134,7 @@ class UserDataRequest:
     scratch: bool = True
     spot: bool = False
     user_script: str | None = None
+    suspend_zone_rebalancing: bool = False
     os: str = ""
 
 

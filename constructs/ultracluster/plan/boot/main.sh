@@ -23,12 +23,19 @@ complete() {
     --lifecycle-action-result "$1" || say "hook $HOOK not completed"
 }
 
+# suspended: the group leaves running nodes where they are; the next node tries again if this one could not say so.
+suspended() {
+  [[ -z ${SUSPEND:-} ]] || aws autoscaling suspend-processes --region "$(imds placement/region)" \
+    --auto-scaling-group-name "$GROUP" --scaling-processes "$SUSPEND" || say "$SUSPEND not suspended"
+}
+
 finish() {
   local status=$?
   trap - EXIT
   if ((status == 0)); then
     say "ready"
     complete CONTINUE
+    suspended
   else
     say "FAILED at $STEP: ${WHY:-status $status}"
     # The agent needs a moment to carry the line away before the node is replaced.
