@@ -78,11 +78,12 @@ def deploy(*, cluster: Path, command: str | None, port: int | None, state_dir: P
 def status(*, cluster: Path | None, port: int | None, state_dir: Path, output: str) -> None:
     """Say whether the server runs, which stacks there are, and what stands; exit status 1 when it does not run."""
     from ultracluster.findings import FindingsError
+    from ultracluster.local import App
 
     try:
         cloud = _cloud(state_dir, port, _region(cluster) if cluster else None)
         pid = cloud.server.pid()
-        inventory = cloud.inventory() if pid else None
+        inventory = cloud.inventory(App.of_cluster(cluster) if cluster else None) if pid else None
     except FindingsError as error:
         _fail(error)
     if inventory is None:

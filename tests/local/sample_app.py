@@ -40,6 +40,7 @@ class Storage(cdk.Stack):
             destination_security_group_id=group.attr_group_id,
         )
         self.group_id = group.attr_group_id
+        self._keep(vpc, self.subnet, group)
         self._nat(vpc)
         bucket = s3.Bucket(self, "Data", removal_policy=cdk.RemovalPolicy.RETAIN, versioned=True, enforce_ssl=True)
         lustre = fsx.CfnFileSystem(
@@ -68,6 +69,12 @@ class Storage(cdk.Stack):
         )
         cdk.CfnOutput(self, "MountName", value=lustre.attr_lustre_mount_name)
         cdk.CfnOutput(self, "DnsName", value=f"{lustre.ref}.fsx.{self.region}.amazonaws.com")
+
+    @staticmethod
+    def _keep(*resources: cdk.CfnResource) -> None:
+        # What a retained file system stands in cannot be deleted before it.
+        for resource in resources:
+            resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
 
     def _nat(self, vpc: ec2.CfnVPC) -> None:
         address = ec2.CfnEIP(self, "Address", domain="vpc")

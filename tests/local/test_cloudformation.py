@@ -320,3 +320,45 @@ def test_a_region_without_a_type_fails_there(cloud):
     client.create_stack(StackName=name, TemplateBody=json.dumps(body))
     time.sleep(0.3)
     assert "AWS::AppRunner::Service is not available in eu-south-2" in str(client.describe_stack_events(StackName=name))
+
+
+def test_what_a_retained_file_system_stands_in_cannot_be_deleted(stacks):
+    network = {
+        "Vpc": {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.0.0.0/16"}},
+        "Subnet": {
+            "Type": "AWS::EC2::Subnet",
+            "Properties": {"VpcId": {"Ref": "Vpc"}, "CidrBlock": "10.0.0.0/20", "AvailabilityZone": "us-east-1a"},
+        },
+    }
+    name, _ = stacks.create(network)
+    subnet = stacks.ids(name)["Subnet"]
+    lustre = {**LUSTRE, "DeletionPolicy": "Retain", "Properties": {**LUSTRE["Properties"], "SubnetIds": [subnet]}}
+    storage, _ = stacks.create({"Fs": lustre})
+    file_system = stacks.ids(storage)["Fs"]
+    stacks.client.delete_stack(StackName=storage)
+    time.sleep(0.3)
+    stacks.client.delete_stack(StackName=name)
+    assert stacks.settled(name) == "DELETE_FAILED"
+    assert (
+        f"The subnet '{subnet}' has dependencies and cannot be deleted (DependencyViolation): {file_system} stands in it"
+        in (stacks.reasons(name))
+    )
+    assert subnet in str(stacks.clients("ec2").describe_subnets())
+
+
+def test_the_words_of_a_service_reach_the_stack_event(stacks):
+    mount = {
+        "Type": "AWS::EFS::MountTarget",
+        "Properties": {
+            "FileSystemId": "fs-0123456789abcdef0",
+            "SubnetId": "subnet-0123456789abcdef0",
+            "SecurityGroups": ["sg-0123456789abcdef0"],
+        },
+    }
+    name, status = stacks.create({"Mount": mount})
+    assert status == "ROLLBACK_COMPLETE"
+    (reason,) = stacks.reasons(name)
+    assert reason.startswith("AWS::EFS::MountTarget create failed: ")
+    assert "does not exist" in reason
+    assert "b'" not in reason
+    assert "{" not in reason

@@ -130,9 +130,12 @@ def test_destroy_keeps_what_is_retained_and_a_new_deploy_stands_beside_it(cloud,
     assert [stack.name for stack in removal.left.stacks if stack.name.startswith("Gone")] == []
     ours = {item.physical_id for item in first.values()}
     kept = {item.type_name: item.physical_id for item in removal.left.retained if item.physical_id in ours}
-    assert kept == {kind: first[kind].physical_id for kind in ("AWS::FSx::FileSystem", "AWS::S3::Bucket")}
+    standing = ["EC2::SecurityGroup", "EC2::Subnet", "EC2::VPC", "FSx::FileSystem", "S3::Bucket"]
+    assert kept == {f"AWS::{kind}": first[f"AWS::{kind}"].physical_id for kind in standing}
     assert "DELETE_SKIPPED" in "\n".join(lines)
-    assert first["AWS::EC2::VPC"].physical_id not in str(cloud.clients("ec2").describe_vpcs())
+    gateways = cloud.clients("ec2").describe_nat_gateways()["NatGateways"]
+    states = {gateway["NatGatewayId"]: gateway["State"] for gateway in gateways}
+    assert states.get(first["AWS::EC2::NatGateway"].physical_id, "deleted") == "deleted"
     again = types_that_stand(cloud.deploy(app, lambda _: None), "Gone")
     assert again["AWS::S3::Bucket"].physical_id != first["AWS::S3::Bucket"].physical_id
     cloud.destroy(lambda _: None, app=app, stop=False)

@@ -89,7 +89,7 @@ def test_what_stands_survives_a_killed_server(tmp_path, free_port):
         status = CliRunner().invoke(local, ["status", "--state-dir", str(tmp_path / "state"), "--format", "json"])
         assert (status.exit_code, json.loads(status.stdout)["running"]) == (0, True)
         text = CliRunner().invoke(local, ["status", "--state-dir", str(tmp_path / "state")]).stdout
-        assert "Kept: CREATE_COMPLETE, 2 resources" in text
+        assert "Kept: CREATE_COMPLETE in us-east-1, 2 resources" in text
         assert "FSx::FileSystem" in text
     finally:
         cloud.server.stop()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ultracluster.local.clients import Clients
-from ultracluster.local.deploy import App, bootstrap, deploy, destroy, remembered_apps
+from ultracluster.local.deploy import App, bootstrap, deploy, destroy, remembered_apps, stack_names
 from ultracluster.local.inventory import Inventory, read_inventory
 from ultracluster.local.server import Server
 from ultracluster.local.settings import LocalSettings
@@ -70,11 +70,16 @@ class LocalCloud:
         self.start()
         bootstrap(self.settings, self.clients, show)
         deploy(self.settings, self.clients, app, show)
-        return self.inventory()
+        return self.inventory(app)
 
-    def inventory(self) -> Inventory:
-        """What stands; the server has to run."""
-        return read_inventory(self.clients)
+    def inventory(self, app: App | None = None) -> Inventory:
+        """What stands, in every Region; the server has to run.
+
+        Args:
+            app: leaves out the stacks of every other app.
+        """
+        inventory = read_inventory(self.settings)
+        return inventory.only(stack_names(self.settings, app)) if app else inventory
 
     def destroy(self, show: Show, *, app: App | None = None, stop: bool = True, purge: bool = False) -> Removal:
         """Destroy the stacks of one app or of all that were deployed; retained resources stay in the state folder.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ from ultracluster.local.errors import LocalError
 from ultracluster.local.settings import LocalSettings
 from ultracluster.local.toolchain import cdk_environment, toolchain
 
-__all__ = ["App", "bootstrap", "deploy", "destroy", "remembered_apps"]
+__all__ = ["App", "bootstrap", "deploy", "destroy", "remembered_apps", "stack_names"]
 
 TOOLKIT = "CDKToolkit"
 """The stack that `cdk bootstrap` makes."""
@@ -82,7 +83,7 @@ def bootstrap(settings: LocalSettings, clients: Clients, show: Show) -> bool:
     Raises:
         LocalError: the CDK CLI failed (UC-LOC-006).
     """
-    stacks = clients("cloudformation").list_stacks()["StackSummaries"]
+    stacks = clients.pages("cloudformation", "list_stacks", "StackSummaries")
     if any(
         stack["StackName"] == TOOLKIT and stack["StackStatus"].endswith(("CREATE_COMPLETE", "UPDATE_COMPLETE"))
         for stack in stacks
@@ -131,6 +132,16 @@ def remembered_apps(settings: LocalSettings, app: App | None = None) -> list[Pat
     return [path for path in found if (path / "manifest.json").is_file()]
 
 
+def stack_names(settings: LocalSettings, app: App) -> frozenset[str]:
+    """The names of the stacks of an app as it was last deployed; empty when it has not been deployed."""
+    manifest = settings.state_dir.resolve() / _ASSEMBLIES / app.name / "manifest.json"
+    if not manifest.is_file():
+        return frozenset()
+    artifacts = json.loads(manifest.read_text(encoding="utf-8"))["artifacts"]
+    stacks = {key: value for key, value in artifacts.items() if value["type"] == "aws:cloudformation:stack"}
+    return frozenset(str(value.get("properties", {}).get("stackName", key)) for key, value in stacks.items())
+
+
 def destroy(settings: LocalSettings, clients: Clients, assembly: Path, show: Show) -> None:
     """Destroy every stack of an app as it was last synthesized, then forget the app.
 
@@ -176,7 +187,7 @@ def _run(settings: LocalSettings, arguments: Sequence[str], directory: Path, sho
 def _failures(clients: Clients) -> list[str]:
     """Each failed resource that the stacks' events tell of, in words; the stacks themselves are left out."""
     found: list[str] = []
-    for stack in clients("cloudformation").list_stacks()["StackSummaries"]:
+    for stack in clients.pages("cloudformation", "list_stacks", "StackSummaries"):
         for event in reversed(_events(clients, stack["StackId"])):
             reason = event.get("ResourceStatusReason", "")
             if (

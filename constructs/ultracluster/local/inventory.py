@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ultracluster.local.clients import Clients
 from ultracluster.local.readers import READERS
-from ultracluster.local.settings import RESOURCES_PATH
+from ultracluster.local.settings import RESOURCES_PATH, LocalSettings
 
 __all__ = ["Inventory", "Resource", "Stack", "read_inventory"]
 
@@ -42,11 +42,13 @@ class Stack:
 
     Attributes:
         name: the stack's name.
+        region: the Region it is in.
         status: for example `UPDATE_COMPLETE`.
         resources: in the order of the template.
     """
 
     name: str
+    region: str
     status: str
     resources: tuple[Resource, ...]
 
@@ -63,18 +65,37 @@ class Inventory:
     stacks: tuple[Stack, ...]
     retained: tuple[Resource, ...]
 
+    def only(self, names: frozenset[str]) -> Inventory:
+        """The stacks with these names; what is retained stays."""
+        return replace(self, stacks=tuple(stack for stack in self.stacks if stack.name in names))
+
     def resources(self, type_name: str) -> list[Resource]:
         """All resources of a type, over all stacks."""
         return [found for stack in self.stacks for found in stack.resources if found.type_name == type_name]
 
 
-def read_inventory(clients: Clients, *, toolkit: str = "CDKToolkit") -> Inventory:
-    """Read what stands.
+def read_inventory(settings: LocalSettings, *, toolkit: str = "CDKToolkit") -> Inventory:
+    """Read what stands in every Region that anything has been deployed to.
 
     Args:
-        clients: clients of the embedded AWS.
+        settings: where the embedded AWS listens.
         toolkit: the bootstrap stack, whose resources nobody asked for.
     """
+    records = _records(settings)
+    regions = sorted({settings.region, *(record["region"] for record in records)})
+    read = [
+        _read_region(
+            Clients(replace(settings, region=region)), [row for row in records if row["region"] == region], toolkit
+        )
+        for region in regions
+    ]
+    return Inventory(
+        stacks=tuple(stack for inventory in read for stack in inventory.stacks),
+        retained=tuple(item for inventory in read for item in inventory.retained),
+    )
+
+
+def _read_region(clients: Clients, records: list[dict[str, str]], toolkit: str) -> Inventory:
     summaries = clients.pages("cloudformation", "list_stacks", "StackSummaries")
     alive = [stack for stack in summaries if stack["StackStatus"] not in ("DELETE_COMPLETE", "REVIEW_IN_PROGRESS")]
     listed = {
@@ -84,12 +105,13 @@ def read_inventory(clients: Clients, *, toolkit: str = "CDKToolkit") -> Inventor
         for stack in alive
     }
     owned = {(item["ResourceType"], item.get("PhysicalResourceId", "")) for items in listed.values() for item in items}
-    loose = [record for record in _records(clients) if (record["type"], record["id"]) not in owned]
+    loose = [record for record in records if (record["type"], record["id"]) not in owned]
     types = {kind for kind, _ in owned} | {record["type"] for record in loose}
     seen = {kind: READERS[kind](clients) for kind in sorted(types & READERS.keys())}
     stacks = tuple(
         Stack(
             name=stack["StackName"],
+            region=clients.settings.region,
             status=stack["StackStatus"],
             resources=tuple(
                 _resource(
@@ -134,8 +156,8 @@ def _stands(clients: Clients, type_name: str, physical_id: str) -> bool:
     return True
 
 
-def _records(clients: Clients) -> list[dict[str, str]]:
+def _records(settings: LocalSettings) -> list[dict[str, str]]:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(clients.settings.endpoint + RESOURCES_PATH, timeout=30) as answer:
+    with opener.open(settings.endpoint + RESOURCES_PATH, timeout=30) as answer:
         records: list[dict[str, str]] = json.load(answer)
-    return [record for record in records if record["region"] in (clients.settings.region, "")]
+    return [record for record in records if record["account"] == settings.account]

@@ -43,7 +43,7 @@ def _launch_templates(clients: Clients) -> Details:
         data = latest["LaunchTemplateData"]
         interfaces = data.get("NetworkInterfaces", [])
         found[identifier] = {
-            "instance_type": data.get("InstanceType", ""),
+            **({"instance_type": data["InstanceType"]} if "InstanceType" in data else {}),
             "version": latest["VersionNumber"],
             "interfaces": len(interfaces),
             "efa_interfaces": sum(

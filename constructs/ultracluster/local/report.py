@@ -37,7 +37,7 @@ def as_tables(inventory: Inventory) -> Group:
         return drawn
 
     parts: list[Any] = [
-        table(f"{stack.name}: {stack.status}, {len(stack.resources)} resources", stack.resources)
+        table(f"{stack.name}: {stack.status} in {stack.region}, {len(stack.resources)} resources", stack.resources)
         for stack in inventory.stacks
     ]
     if inventory.retained:

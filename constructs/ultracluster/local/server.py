@@ -25,6 +25,9 @@ START_SECONDS = 90.0
 STOP_SECONDS = 15.0
 """How long the server may take to write its state before it is killed."""
 _ANSWER_SECONDS = 2.0
+"""How long an unknown program on the port may take to say who it is."""
+_BUSY_SECONDS = 30.0
+"""How long our own server may take on a machine that is busy with something else."""
 _LOG_LINES = 15
 _EMULATOR = "ministack"
 _CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
@@ -65,7 +68,9 @@ class Server:
 
     def pid(self) -> int | None:
         """The process id of the running server; nothing when it does not run."""
-        identity = _identity(self.settings)
+        known = _recorded(self.settings.pid_file)
+        expected = known.get("port") == self.settings.port and _alive(int(known.get("pid", 0)))
+        identity = _identity(self.settings, _BUSY_SECONDS if expected else _ANSWER_SECONDS)
         if identity and identity["state_dir"] == str(self.settings.state_dir.resolve()):
             return int(identity["pid"])
         return None
@@ -142,7 +147,7 @@ class Server:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             if probe.connect_ex((LOOPBACK, self.settings.port)) != 0:
                 return
-        other = _identity(self.settings)
+        other = _identity(self.settings, _ANSWER_SECONDS)
         who = f"the embedded AWS of {other['state_dir']}" if other else "another program"
         raise LocalUsageError(
             "UC-LOC-003", f"port {self.settings.port}", f"{LOOPBACK}:{self.settings.port} is taken by {who}"
@@ -188,10 +193,10 @@ def _recorded(path: Path) -> dict[str, Any]:
     return content
 
 
-def _identity(settings: LocalSettings) -> dict[str, Any] | None:
+def _identity(settings: LocalSettings, seconds: float) -> dict[str, Any] | None:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(settings.endpoint + IDENTITY_PATH, timeout=_ANSWER_SECONDS) as answer:
+        with opener.open(settings.endpoint + IDENTITY_PATH, timeout=seconds) as answer:
             content = json.load(answer)
     except (OSError, ValueError, urllib.error.URLError):
         return None

@@ -6,11 +6,14 @@ Each function wraps the one of MiniStack's engine with the same name.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from ultracluster.local.emulator import records
+from ultracluster.local.emulator.dependencies import refuse_while_in_use
 from ultracluster.local.emulator.internals import OURS, account_and_region, handlers
 from ultracluster.local.identifiers import Scope, attributes_of, physical_id, with_names
 from ultracluster.local.registry import TypeSchema, registry
@@ -22,6 +25,7 @@ logger = logging.getLogger("ultracluster.local")
 
 Result = tuple[str, dict[str, Any]]
 _UPDATING: ContextVar[str] = ContextVar("ultracluster_updating", default="")
+_ANSWER = re.compile(r"b(['\"])(<\?xml.*|\{.*\})\1", re.DOTALL)
 _TAG_PREFIX = "aws:cloudformation:"
 
 
@@ -90,9 +94,9 @@ def provision(original: Callable[..., Result]) -> Callable[..., Result]:
         own = _own(properties)
         _check(schema, own)
         _check_free(schema, own)
-        identifier, attributes = _completed(
-            schema, own, original(type_name, logical_id, properties, stack_name), f"{stack_name}-{logical_id}"
-        )
+        with _readable():
+            made = original(type_name, logical_id, properties, stack_name)
+        identifier, attributes = _completed(schema, own, made, f"{stack_name}-{logical_id}")
         records.publish(type_name, identifier, own, attributes, (stack_name, logical_id))
         return identifier, attributes
 
@@ -110,7 +114,8 @@ def update(original: Callable[..., Result]) -> Callable[..., Result]:
         _check(schema, own)
         token = _UPDATING.set(identifier)
         try:
-            made = original(*call)
+            with _readable():
+                made = original(*call)
         finally:
             _UPDATING.reset(token)
         kept = {**(old_attributes or {}), **made[1]} if made[0] == identifier else dict(made[1])
@@ -132,10 +137,30 @@ def delete(original: Callable[..., None]) -> Callable[..., None]:
         stack_name: str | None = None,
         logical_id: str | None = None,
     ) -> None:
-        original(type_name, identifier, properties, stack_name, logical_id)
+        refuse_while_in_use(type_name, identifier)
+        with _readable():
+            original(type_name, identifier, properties, stack_name, logical_id)
         records.forget(type_name, identifier)
 
     return deleted
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Put the service's own words in place of the raw answer that MiniStack puts into its errors."""
+    try:
+        yield
+    except Exception as error:
+        found = _ANSWER.search(str(error))
+        if found is None:
+            raise
+        raise ValueError(str(error)[: found.start()] + _message(found.group(2))) from error
+
+
+def _message(answer: str) -> str:
+    text = re.sub(r"\\+(['\"])", r"\1", answer)
+    words = re.search(r"<Message>(.*?)</Message>", text) or re.search(r'"[Mm]essage": ?"(.*?)"[,}]', text)
+    return words.group(1) if words else text
 
 
 def _at(properties: Mapping[str, Any], path: tuple[str, ...]) -> Any:
