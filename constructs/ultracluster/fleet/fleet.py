@@ -306,7 +306,7 @@ class Fleet(Construct):
 
 
 def _placement_of(given: EfaPlacementGroup) -> Placement:
-    """What a given group means for the plan: its name, or where that is a token the path, which can be told to people."""
+    """What a given group means for the plan: its name, or the path where the name is a token that nobody can read."""
     name = given.placement_group_name
     if name is None:
         return NONE
