@@ -16,6 +16,8 @@ from ultracluster.plan.metric_refs import FILE_SYSTEM, MetricRef, agent_metric, 
 
 __all__ = ["DashboardRequest", "FileSystemOnDashboard", "dashboard_body"]
 
+_METADATA = "CPUUtilization"  # published only with a metadata configuration
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSystemOnDashboard:
@@ -131,7 +133,9 @@ def _storage(request: DashboardRequest) -> Iterator[Widget]:
     def of_parts(name: str) -> Iterator[Query]:
         storage = service_metric("AWS/FSx", name).storage
         for system in systems:
-            if not storage or system.request.storage_type in storage:
+            if (not storage or system.request.storage_type in storage) and (
+                name != _METADATA or system.request.metadata
+            ):
                 query = highest(name).replace(FILE_SYSTEM, system.file_system_id)
                 yield Query(expression=query, label=system.request.name)
 
@@ -139,6 +143,7 @@ def _storage(request: DashboardRequest) -> Iterator[Widget]:
     yield from graph(region, "Fullest storage target", of_parts("StorageCapacityUtilization"), unit="percent")
     yield from graph(region, "Busiest server: network", of_parts("NetworkThroughputUtilization"), unit="percent")
     yield from graph(region, "Busiest server: disk", of_parts("FileServerDiskThroughputUtilization"), unit="percent")
+    yield from graph(region, "Busiest metadata server", of_parts(_METADATA), unit="percent")
     yield from graph(region, "Metadata operations", of_system("Sum", "MetadataOperations"))
     yield from graph(region, "Client connections", of_system("Maximum", "ClientConnections"))
     yield from graph(region, "Oldest import or export that waits", _ages(systems), unit="seconds")

@@ -16,7 +16,7 @@ def after_launch(node):
     def run(**changes):
         node.install(files_of("p5.48xlarge", **changes))
         node.imds(placement__region="us-west-2")
-        done = node.run('bash -c \'set -- true; . "$ROOT/opt/ultracluster/node.sh"; suspended\'')
+        done = node.run("bash -c 'set -- true; . \"$ROOT/opt/ultracluster/node.sh\"; suspended'")
         return done, node.called("aws")
 
     return run
