@@ -38,6 +38,7 @@ from ultracluster.network.cluster_network import ClusterNetwork
 from ultracluster.placement.efa_placement_group import EfaPlacementGroup
 from ultracluster.plan.bootstrap import BootstrapInputs, user_data_requests
 from ultracluster.plan.fleet import FleetPlan, FleetRequest, plan_fleet
+from ultracluster.plan.log_retention import check_log_retention
 from ultracluster.plan.names import log_group_name
 from ultracluster.plan.placement import AUTO, NONE, ExistingPlacementGroup, Placement
 from ultracluster.plan.user_data import UserDataPlan, plan_user_data
@@ -98,6 +99,7 @@ class Fleet(Construct):
         self._mounts = tuple(shared.mount for shared in storage)
         self._user_groups = [group.security_group_id for group in security_groups]
         self._storage_groups = [shared.client_security_group.security_group_id for shared in storage]
+        faults = (*faults, *check_log_retention(log_retention_days, subject=f"{self._path}.log_retention_days"))
         self.plan = self._decide(request, faults, efa_placement_group, tags or {})
         self.user_data_plans = self._bootstrap(user_data)
         self._tag_manager = self._tags(tags or {})

@@ -12,7 +12,6 @@ fleet or adding an endpoint changes no resource that stands.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 import aws_cdk as cdk
@@ -21,17 +20,16 @@ from constructs import Construct
 
 from ultracluster.acknowledge import report_warnings
 from ultracluster.facts.endpoints import default_endpoints
-from ultracluster.findings import FindingsError, finding
+from ultracluster.findings import FindingsError, finding, raise_if_errors
 from ultracluster.network.defaults import FLOW_LOG_RETENTION_DAYS
 from ultracluster.network.endpoints import NetworkEndpoints
 from ultracluster.network.flow_logs import FlowLogs
 from ultracluster.network.zone_subnets import ZoneSubnets
-from ultracluster.plan.network import NetworkPlan, NetworkRequest, plan_network
+from ultracluster.plan.log_retention import check_log_retention
+from ultracluster.plan.network import NetworkPlan, NetworkRequest, check_network, plan_network
+from ultracluster.plan.zones import local_zone_group
 
 __all__ = ["ClusterNetwork"]
-
-_AVAILABILITY_ZONE = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+[a-z]")
-"""Interface endpoints stand in Availability Zones only; a Local Zone (`us-east-1-dfw-2a`) has more parts."""
 
 
 class ClusterNetwork(Construct):
@@ -94,17 +92,18 @@ class ClusterNetwork(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         region = cdk.Stack.of(self).region
-        plan = plan_network(
-            NetworkRequest(
-                availability_zones=tuple(availability_zones),
-                vpc_cidr=cidr,
-                region=None if cdk.Token.is_unresolved(region) else region,
-                addresses_by_zone=dict(addresses_by_zone or {}),
-                nat_gateways=nat_gateways,
-                interface_endpoints=None if interface_endpoints is None else tuple(interface_endpoints),
-            ),
-            subject=self.node.path,
+        request = NetworkRequest(
+            availability_zones=tuple(availability_zones),
+            vpc_cidr=cidr,
+            region=None if cdk.Token.is_unresolved(region) else region,
+            addresses_by_zone=dict(addresses_by_zone or {}),
+            nat_gateways=nat_gateways,
+            interface_endpoints=None if interface_endpoints is None else tuple(interface_endpoints),
         )
+        path = self.node.path
+        retention = check_log_retention(flow_log_retention_days, subject=f"{path}.flow_log_retention_days")
+        raise_if_errors((*check_network(request, subject=path), *retention))
+        plan = plan_network(request, subject=path)
         report_warnings(self, plan.warnings)
         self.plan = plan
         self.availability_zones = tuple(zone.name for zone in plan.zones)
@@ -244,9 +243,7 @@ class ClusterNetwork(Construct):
             vpc_id=vpc_id,
             vpc_cidr=plan.vpc_cidr,
             route_table_ids=tables,
-            subnet_ids=[
-                zone.storage_subnet.ref for name, zone in self.zones.items() if _AVAILABILITY_ZONE.fullmatch(name)
-            ],
+            subnet_ids=[zone.storage_subnet.ref for name, zone in self.zones.items() if local_zone_group(name) is None],
             services=services,
         )
 

@@ -7,6 +7,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from ultracluster.plan.network import ZonePlan
+from ultracluster.plan.zones import local_zone_group
 
 __all__ = ["ZoneSubnets"]
 
@@ -80,7 +81,13 @@ class ZoneSubnets(Construct):
         return subnet
 
     def _nat_gateway(self, subnet: ec2.CfnSubnet) -> ec2.CfnNatGateway:
-        address = ec2.CfnEIP(self, "NatAddress", domain="vpc", tags=self._name("nat"))
+        address = ec2.CfnEIP(
+            self,
+            "NatAddress",
+            domain="vpc",
+            network_border_group=local_zone_group(self.zone),
+            tags=self._name("nat"),
+        )
         return ec2.CfnNatGateway(
             self,
             "NatGateway",

@@ -7,7 +7,7 @@ import re
 from ultracluster.findings import Finding, finding
 from ultracluster.plan.references import is_unresolved
 
-__all__ = ["check_availability_zones", "region_of_zone"]
+__all__ = ["check_availability_zones", "local_zone_group", "region_of_zone"]
 
 _REGION = r"[a-z]{2}(?:-[a-z]+)+-[0-9]+"
 # `us-east-1a` is an Availability Zone, `us-east-1-atl-2a` a Local Zone.
@@ -19,6 +19,14 @@ def region_of_zone(zone: str) -> str | None:
     """The Region of an Availability Zone or Local Zone; None when the name has another form."""
     match = _ZONE.fullmatch(zone)
     return None if match is None else match.group(1)
+
+
+def local_zone_group(zone: str) -> str | None:
+    """The group of a Local Zone, for example `us-east-1-atl-2`; None for an Availability Zone.
+
+    Interface endpoints stand in Availability Zones only, and public addresses of a Local Zone come from its own group.
+    """
+    return None if zone[:-1] == region_of_zone(zone) else zone[:-1]
 
 
 def check_availability_zones(zones: tuple[str, ...], *, region: str | None, subject: str) -> tuple[Finding, ...]:

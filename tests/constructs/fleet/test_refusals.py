@@ -61,6 +61,7 @@ def test_everything_wrong_is_said_at_once(stack):
         ({"metadata_hop_limit": 0}, "UC-API-110"),
         ({"availability_zones": []}, "UC-API-105"),
         ({"auto_scaling_group_name": "x" * 71}, "UC-API-003"),
+        ({"log_retention_days": 91}, "UC-API-007"),
         ({"tags": {f"key{place}": "" for place in range(46)}}, "UC-API-004"),
     ],
 )

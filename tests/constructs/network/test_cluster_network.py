@@ -147,6 +147,12 @@ def test_a_local_zone_gets_subnets_and_no_interface_endpoint(stack, synth):
     assert all(len(endpoint["SubnetIds"]) == 1 for endpoint in endpoints)
 
 
+def test_the_nat_address_of_a_local_zone_comes_from_its_group(stack, synth):
+    ClusterNetwork(stack, "Network", availability_zones=["us-east-1-dfw-2a", "us-east-1a"], nat_gateways=2)
+    addresses = all_properties(synth(stack), "AWS::EC2::EIP")
+    assert [address.get("NetworkBorderGroup") for address in addresses] == ["us-east-1-dfw-2", None]
+
+
 def test_flows_are_logged_for_a_while_by_a_role_that_can_do_nothing_else(network, stack, synth):
     template = synth(stack)
     (log_group,) = resources(template, "AWS::Logs::LogGroup")
@@ -215,9 +221,17 @@ def test_a_zone_that_the_network_lacks_is_named_with_those_it_has(network, ask):
 
 def test_all_faults_of_a_network_come_at_once(stack):
     with pytest.raises(FindingsError) as error:
-        ClusterNetwork(stack, "Network", availability_zones=["eu-west-1a"], cidr="10.0.0.0/12", nat_gateways=3)
+        ClusterNetwork(
+            stack,
+            "Network",
+            availability_zones=["eu-west-1a"],
+            cidr="10.0.0.0/12",
+            nat_gateways=3,
+            flow_log_retention_days=91,
+        )
     subjects = {found.subject for found in error.value.findings}
-    assert len(error.value.findings) >= 3
+    assert len(error.value.findings) >= 4
+    assert "nearest are 90 and 120" in str(error.value)
     assert all(subject.startswith("Test/Network") for subject in subjects)
 
 

@@ -1,0 +1,23 @@
+"""The interface endpoints that nodes call: each with its reason, few of them made unless asked for."""
+
+from __future__ import annotations
+
+from ultracluster.facts.endpoints import default_endpoints, endpoint_facts
+
+
+def test_each_endpoint_says_who_calls_it_and_where_that_is_documented():
+    for service, facts in endpoint_facts().items():
+        assert facts.service == service
+        assert facts.called_by
+        assert facts.without_it
+        assert facts.source.startswith("https://docs.aws.amazon.com/")
+
+
+def test_what_every_node_calls_is_made_and_nothing_else():
+    """Sessions, logs, metrics with their dimension, and the launch life-cycle action."""
+    assert default_endpoints() == ("autoscaling", "ec2", "logs", "monitoring", "ssm", "ssmmessages")
+
+
+def test_default_endpoints_come_first():
+    flags = [facts.default for facts in endpoint_facts().values()]
+    assert flags == sorted(flags, reverse=True)
