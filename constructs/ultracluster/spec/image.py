@@ -24,8 +24,9 @@ class DlamiSpec(SpecModel):
 
     kind: Literal["dlami"] = Field(default="dlami", description="Kind of image.")
     os: OperatingSystem = Field(
-        default="ubuntu-24.04",
-        description="Operating system. Both Amazon Linux 2023 and Ubuntu 22.04 or later reach EFA-enabled Lustre.",
+        default="al2023",
+        description="Operating system. Amazon Linux 2023 has packages of the EFS mount helper and of a Lustre client "
+        "that follows its kernel; Ubuntu lacks the one and lags behind in the other.",
     )
 
 
