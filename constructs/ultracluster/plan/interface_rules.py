@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from ultracluster.findings import Finding
     from ultracluster.plan.network_interfaces import InterfaceKind, NetworkInterface
 
-__all__ = ["NetworkInterfaceEntry", "as_entries", "check_interface_list", "with_public_ip"]
+__all__ = [
+    "NetworkInterfaceEntry",
+    "as_entries",
+    "check_interface_addresses",
+    "check_interface_groups",
+    "check_interface_list",
+    "check_interface_places",
+    "with_public_ip",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,15 +95,64 @@ def check_interface_list(
     Returns:
         Findings out of UC-NIC-001 to 009, UC-EFA-001, 002, 004, 005 and UC-API-116; empty when the list is right.
     """
+    return (
+        *check_interface_places(instance_type, entries, efa=efa, subject=subject),
+        *check_interface_addresses(entries, subject=subject),
+        *check_interface_groups(entries, groups_beside_list=groups_beside_list, subject=subject),
+    )
+
+
+def check_interface_places(
+    instance_type: InstanceType | None,
+    entries: Sequence[NetworkInterfaceEntry],
+    *,
+    efa: int | None = None,
+    is_whole: bool = True,
+    subject: str,
+) -> tuple[Finding, ...]:
+    """Faults of cards, devices and kinds: UC-NIC-001 to 005, UC-EFA-001, 002, 004 and UC-API-116.
+
+    Args:
+        instance_type: the type that it is for; None judges only what holds for any type.
+        entries: the list in its order.
+        efa: how many fabric devices are wanted; None for all that the type has.
+        is_whole: whether nothing adds entries at launch; without, the primary interface may come with the launch call.
+        subject: the path of the list in the user's terms.
+    """
     review = _Review(instance_type, tuple(entries), subject)
     review.card_indexes()
-    review.primary()
+    review.primary(is_whole=is_whole)
     review.unique_places()
     review.device_limits()
     review.fabric_cards()
     review.one_efa_per_card()
     review.efa_number(efa)
+    return tuple(review.findings)
+
+
+def check_interface_addresses(entries: Sequence[NetworkInterfaceEntry], *, subject: str) -> tuple[Finding, ...]:
+    """Faults of addresses: UC-NIC-006 and 007.
+
+    Args:
+        entries: the list in its order.
+        subject: the path of the list in the user's terms.
+    """
+    review = _Review(None, tuple(entries), subject)
     review.public_addresses()
+    return tuple(review.findings)
+
+
+def check_interface_groups(
+    entries: Sequence[NetworkInterfaceEntry], *, groups_beside_list: bool = False, subject: str
+) -> tuple[Finding, ...]:
+    """Faults of security groups: UC-NIC-008, UC-NIC-009 and UC-EFA-005.
+
+    Args:
+        entries: the list in its order.
+        groups_beside_list: whether the launch template also names security groups outside the list.
+        subject: the path of the list in the user's terms.
+    """
+    review = _Review(None, tuple(entries), subject)
     review.groups(beside_list=groups_beside_list)
     return tuple(review.findings)
 
@@ -174,11 +231,11 @@ class _Review:
             return False
         return not entry.has_efa or (card.carries_efa and not any(other.has_efa for other in others))
 
-    def primary(self) -> None:
+    def primary(self, *, is_whole: bool) -> None:
         """UC-NIC-001: exactly one entry at card 0 device 0, with an address."""
         primaries = [position for position in self._left() if self.entries[position].place == (0, 0)]
         fix = "make one entry `interface` at card 0 device 0; where card 0 has EFA, add `efa-only` at device 1"
-        if not primaries:
+        if not primaries and is_whole:
             self.add("UC-NIC-001", [], "no entry at card 0 device 0, so there is no primary interface", fix)
         elif len(primaries) > 1:
             message = f"{len(primaries)} entries at card 0 device 0"

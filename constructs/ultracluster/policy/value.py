@@ -386,6 +386,8 @@ class Value:
             return shortened("".join(p if isinstance(p, str) else f"<{p.name or '?'}>" for p in self.parts()))
         if isinstance(state, list):
             return f"a list of {len(state)}"
+        if isinstance(state, Reference):
+            return str(state)
         return "an object" if isinstance(state, dict) else shortened(as_text(state) or str(doubt_of(state)))
 
     @contextmanager

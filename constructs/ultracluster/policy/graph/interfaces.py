@@ -1,107 +1,165 @@
-"""The list of network interfaces of a launch template in the form that the plan checks."""
+"""The interface list of a launch template, in the form in which the plan judges one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from ultracluster.plan.interface_rules import NetworkInterfaceEntry
-from ultracluster.plan.network_interfaces import InterfaceKind
-from ultracluster.policy.graph.security_groups import allows_all_both_ways, allows_itself, security_group
+from ultracluster.policy.graph.launch_templates import served_types, users_of
 from ultracluster.policy.states import NotKnown
 from ultracluster.policy.value import Value
 from ultracluster.policy.view import Resource
+from ultracluster.policy.world import remembered
 
-__all__ = ["LISTED", "interface_entries", "requested_efa"]
+if TYPE_CHECKING:
+    from ultracluster.facts.instances import InstanceType
+    from ultracluster.plan.network_interfaces import InterfaceKind
 
-LISTED = "NetworkInterfaces"
-_KINDS: dict[str, InterfaceKind] = {"interface": "interface", "efa": "efa", "efa-only": "efa-only"}
-_ADDRESSES = (
-    "Ipv4PrefixCount",
-    "Ipv4Prefixes",
-    "Ipv6AddressCount",
-    "Ipv6Addresses",
-    "Ipv6PrefixCount",
-    "Ipv6Prefixes",
-    "PrivateIpAddress",
-    "PrivateIpAddresses",
-    "SecondaryPrivateIpAddressCount",
-)
+__all__ = ["InterfaceList", "catalogued_types", "has_fabric", "interface_list", "is_launched", "requested_efa"]
+
+_KINDS = ("interface", "efa", "efa-only")
+# What an entry without an InterfaceType is.
+_DEFAULT_KIND = "interface"
+# Launches one instance at a time: its own call may add to, or replace, what the launch template says.
+_SINGLE = "AWS::EC2::Instance"
 
 
-def interface_entries(listed: Value, *, with_groups: bool = False) -> tuple[NetworkInterfaceEntry, ...]:
-    """The entries of a list.
+@dataclass(frozen=True, slots=True)
+class InterfaceList:
+    """The entries of LaunchTemplateData.NetworkInterfaces.
 
-    Args:
-        listed: LaunchTemplateData.NetworkInterfaces.
-        with_groups: also whether the groups of each entry let EFA through.
-
-    Raises:
-        NotKnown: the list, or the card, device or type of an entry is not known.
+    Attributes:
+        launch_template: whose list it is.
+        value: the property.
+        values: its entries.
     """
-    return tuple(_entry(entry, with_groups=with_groups) for entry in listed.items())
+
+    launch_template: Resource
+    value: Value
+    values: list[Value]
+
+    @property
+    def kinds(self) -> list[str]:
+        """InterfaceType of every entry.
+
+        Raises:
+            NotKnown: one of them is not known, also where an interface that exists already is attached.
+        """
+        return [_kind(entry) for entry in self.values]
+
+    @property
+    def fabric(self) -> list[Value]:
+        """The entries that are a fabric device.
+
+        Raises:
+            NotKnown: as `kinds`.
+        """
+        return [entry for entry, kind in zip(self.values, self.kinds, strict=True) if kind != _DEFAULT_KIND]
+
+    @property
+    def entries(self) -> tuple[NetworkInterfaceEntry, ...]:
+        """Card, device and kind of every entry.
+
+        Raises:
+            NotKnown: one of them is not known.
+        """
+        return tuple(_placed(entry) for entry in self.values)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a single interface without fabric, which every type takes.
+
+        Raises:
+            NotKnown: as `kinds`.
+        """
+        return len(self.values) == 1 and not self.fabric
+
+    def at(self, subject: str, key: str = "") -> Value:
+        """The value that a finding of the plan names: the list, an entry (`[3]`), or the property of an entry."""
+        if not subject.endswith("]"):
+            return self.value
+        entry = self.values[int(subject[subject.rindex("[") + 1 : -1])]
+        return entry[key] if key and entry[key].exists else entry
 
 
-def _entry(entry: Value, *, with_groups: bool) -> NetworkInterfaceEntry:
-    kind = entry["InterfaceType"].text("interface")
-    if kind not in _KINDS:
-        raise NotKnown(f"InterfaceType {kind}")
-    groups = _groups(entry)
+def _kind(entry: Value) -> str:
+    kind = entry["InterfaceType"]
+    if not kind.exists and entry["NetworkInterfaceId"].exists:
+        raise NotKnown("the kind of an interface that exists already")
+    text = kind.text(_DEFAULT_KIND)
+    if text not in _KINDS:
+        raise NotKnown(f"interface type {kind.shown}")
+    return text
+
+
+def _placed(entry: Value) -> NetworkInterfaceEntry:
     return NetworkInterfaceEntry(
         card=entry["NetworkCardIndex"].integer(None),
         device=entry["DeviceIndex"].integer(),
-        kind=_KINDS[kind],
-        group_count=None if groups is None else len(groups),
-        allows_efa=_lets_efa_through(groups) if with_groups and groups is not None and kind != "interface" else None,
-        associate_public_ip=_public(entry["AssociatePublicIpAddress"]),
-        address_properties=tuple(name for name in _ADDRESSES if entry[name].exists),
+        kind=cast("InterfaceKind", _kind(entry)),
     )
 
 
-def _groups(entry: Value) -> list[Value] | None:
-    groups = entry["Groups"]
-    if entry["NetworkInterfaceId"].exists or not groups.known:
-        return None
-    return groups.items()
+@remembered
+def interface_list(launch_template: Resource) -> InterfaceList | None:
+    """The interface list of a launch template; None when it has none.
+
+    Raises:
+        NotKnown: it is no list, or not known.
+    """
+    value = launch_template.get("LaunchTemplateData", "NetworkInterfaces")
+    values = value.items()
+    return InterfaceList(launch_template, value, values) if values else None
 
 
-def _public(value: Value) -> bool | None:
-    return value.boolean(None) if value.known else None
+@remembered
+def has_fabric(launch_template: Resource) -> bool:
+    """Whether any entry of its interface list is a fabric device.
 
-
-def _lets_efa_through(groups: list[Value]) -> bool | None:
-    """Whether a group allows all traffic to and from itself; None when that cannot be told."""
-    found: list[Resource] = []
-    doubtful = False
-    for value in groups:
+    Raises:
+        NotKnown: no entry is known to be one, and one of them is not known.
+    """
+    found = interface_list(launch_template)
+    doubt: NotKnown | None = None
+    for entry in found.values if found else ():
         try:
-            group = security_group(value)
-            if group is None:
-                doubtful = True
-            elif allows_itself(group):
+            if _kind(entry) != _DEFAULT_KIND:
                 return True
-            else:
-                found.append(group)
-        except NotKnown:
-            doubtful = True
-    if doubtful or _pair_is_open(found):
-        return None
+        except NotKnown as unknown:
+            doubt = unknown
+    if doubt is not None:
+        raise doubt
     return False
 
 
-def _pair_is_open(groups: list[Resource]) -> bool:
-    """Two groups of one entry that allow each other all traffic may do as well; nobody has said."""
-    try:
-        return any(allows_all_both_ways(one, other) for one, other in combinations(groups, 2))
-    except NotKnown:
-        return True
+@remembered
+def is_launched(launch_template: Resource) -> bool:
+    """Whether a fleet of the assembly launches it as it is."""
+    return any(use.consumer.type != _SINGLE for use in users_of(launch_template))
 
 
-def requested_efa(template: Resource, entries: Sequence[NetworkInterfaceEntry]) -> int | None:
-    """How many EFA devices are meant: as many as the type has (None), unless the template says otherwise.
+@remembered
+def catalogued_types(launch_template: Resource) -> list[InstanceType]:
+    """Facts of the types that a launch template serves; types outside the catalogue are noted as not judged.
 
-    A list without any is a fleet without EFA. A construct of this library that was asked for fewer notes the number in
-    the metadata of the launch template.
+    Raises:
+        NotKnown: no type is known.
     """
-    noted = template.attribute("Metadata").get("ultracluster", "efa_interfaces").integer(None)
-    return noted if noted is not None or any(entry.has_efa for entry in entries) else 0
+    served = served_types(launch_template)
+    unknown = [value for value, facts in served if facts is None]
+    known = [facts for _, facts in served if facts is not None]
+    why = f"{unknown[0].shown} is not in the catalogue" if unknown else "no instance type is named"
+    if not known:
+        raise NotKnown(why)
+    if unknown:
+        launch_template.world.doubts.append(why)
+    return known
+
+
+def requested_efa(launch_template: Resource) -> int | None:
+    """How many fabric devices are meant; None for all that the type has.
+
+    A construct of this library that was asked for fewer notes the number in the metadata of the launch template.
+    """
+    return launch_template.attribute("Metadata").get("ultracluster", "efa_interfaces").integer(None)
