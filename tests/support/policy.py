@@ -43,7 +43,7 @@ def judged(*templates: str | dict[str, Any], is_app: bool = False) -> Outcome:
         else Document(f"template{at}", "", template)
         for at, template in enumerate(templates)
     ]
-    return Outcome(judge(assembly_of(documents, is_app=is_app)))
+    return Outcome(judge(assembly_of(documents, is_app=is_app), fenced=False))
 
 
 def assert_finds(rule_id: str, *templates: str | dict[str, Any], place: str = "", is_app: bool = False) -> None:

@@ -90,6 +90,14 @@ class Document:
 
         return json_positions(self.text) if self.is_json else yaml_positions(self.text)
 
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.text.splitlines()
+
+    def line(self, number: int) -> str:
+        """A source line, from 1; empty beyond the text."""
+        return self._lines[number - 1] if 1 <= number <= len(self._lines) else ""
+
     def position(self, path: Path) -> Position | None:
         """The place of a value, or of the nearest that is written around it."""
         for length in range(len(path), 0, -1):

@@ -45,6 +45,11 @@ class Fault:
     shown: str
     scenario: tuple[str, ...] = ()
 
+    @property
+    def resource_id(self) -> str:
+        """Logical id of the resource; empty for a template as a whole."""
+        return self.resource.logical_id if self.resource is not None else ""
+
 
 def fault_of(problem: Problem) -> Fault:
     """Keep a problem: values are read now, in the reading that they belong to."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from ultracluster.policy.model import ResourceModel, TemplateModel
 
-__all__ = ["SUB_NAME", "exports", "names_in", "referrers", "static_text"]
+__all__ = ["SUB_NAME", "exports", "imports_of", "names_in", "referrers", "static_text"]
 
 SUB_NAME = re.compile(r"\$\{\s*([^!{}\s][^{}]*?)\s*\}")
 """A placeholder of Fn::Sub; `${!Literal}` is none."""
@@ -75,6 +75,14 @@ _READERS = {
 def names_in(raw: object) -> set[str]:
     """Names of parameters, resources and conditions that a value mentions."""
     return {str(what) for kind, what in mentions_in(raw) if kind == "name"}
+
+
+def imports_of(template: TemplateModel) -> set[str]:
+    """Names that a template imports, where they are literal."""
+    if template.document.text and "ImportValue" not in template.document.text:
+        return set()
+    found = (static_text(what, template) for kind, what in mentions_in(template.raw) if kind == _IMPORT)
+    return {name for name in found if name is not None}
 
 
 def static_text(raw: object, template: TemplateModel) -> str | None:

@@ -63,14 +63,14 @@ class TemplateModel:
         *,
         environment: Environment | None = None,
         parent: ResourceModel | None = None,
-        construct_path: str = "",
     ) -> None:
         """Index the resources of a document whose loops are expanded."""
         self.document = document
         self.environment = environment or Environment()
         self.parent = parent
-        self.construct_path = construct_path
         self.children: dict[str, TemplateModel] = {}
+        # (construct path, id, reason) of what the CDK notes beside the template.
+        self.acknowledged: list[tuple[str, str, str]] = []
         self.raw: Mapping[str, Any] = document.expanded
         self.resources: dict[str, ResourceModel] = {}
         for logical_id, body in self.section("Resources").items():
