@@ -116,8 +116,10 @@ class TestAgent:
     def start(self, node: Node):
         return node.reason("start_agent")
 
-    def test_the_image_s_own_agent_is_kept(self, node):
-        assert self.start(ready(node)).returncode == 0
+    @pytest.mark.parametrize("version", ["1.300068.0b9", "1.300071.0b1", "1.1000000.0", "2.0.0"])
+    def test_the_image_s_own_agent_is_kept(self, node, version):
+        ready(node).write(f"{AGENT}/CWAGENT_VERSION", version)
+        assert self.start(node).returncode == 0
         assert not node.called("curl")
         assert not node.called("apt-get")
 

@@ -64,6 +64,9 @@ def test_libfabric_is_asked_where_it_is_installed_and_each_domain_counts_once(no
     lines = "".join(f"provider: efa\n    domain: {name}-rdm\n    domain: {name}-dgrm\n" for name in ALL_EFA)
     node.write("/opt/amazon/efa/bin/fi_info", f"#!/bin/bash\ncat <<'END'\n{lines}{lines}END\n", mode=0o755)
     assert node.program("check_devices").returncode == 0
+    half = "".join(f"    domain: {name}-rdm\n" for name in ALL_EFA[:16])
+    node.write("/opt/amazon/efa/bin/fi_info", f"#!/bin/bash\ncat <<'END'\n{half}{half}END\n", mode=0o755)
+    assert node.program("check_devices").returncode == 1
 
 
 def test_an_image_without_a_driver_fails(node):
