@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ultracluster.plan.home import HomePlan
     from ultracluster.plan.lustre_request import LustrePlan
     from ultracluster.plan.network import NetworkPlan
+    from ultracluster.plan.quotas import QuotaPlan
 
 __all__ = ["FORMAT_VERSION", "cluster_document", "finding_rows", "plan_document"]
 
@@ -74,17 +75,7 @@ def plan_document(plan: ClusterPlan) -> Document:
         "buckets": [_bucket(bucket) for bucket in plan.buckets],
         "existing_buckets": dict(plan.existing_buckets),
         "alarms": sum(map(len, plan.alarms.values())),
-        "quotas": [
-            {
-                "service_code": quota.service_code,
-                "code": quota.code,
-                "name": quota.name,
-                "vcpus": quota.vcpus,
-                "fleets": list(quota.fleets),
-                "console_url": quota.console_url,
-            }
-            for quota in plan.quotas
-        ],
+        "quotas": [_quota(quota) for quota in plan.quotas],
         "cost": {
             "usd_per_hour_min": plan.cost.usd_per_hour_min,
             "usd_per_hour_max": plan.cost.usd_per_hour_max,
@@ -93,6 +84,17 @@ def plan_document(plan: ClusterPlan) -> Document:
         "decisions": [
             {"subject": each.subject, "value": each.value, "because": each.because} for each in plan.decisions
         ],
+    }
+
+
+def _quota(quota: QuotaPlan) -> Document:
+    return {
+        "service_code": quota.service_code,
+        "code": quota.code,
+        "name": quota.name,
+        "vcpus": quota.vcpus,
+        "fleets": list(quota.fleets),
+        "console_url": quota.console_url,
     }
 
 
@@ -123,18 +125,7 @@ def _fleet(fleet: FleetPlan, joined: FleetAttachments, cost: FleetCost, alarms: 
         "availability_zones": list(fleet.availability_zones),
         "nodes_min": fleet.min_count,
         "nodes_max": fleet.max_count,
-        "accelerators": [facts.accelerator_name for facts in fleet.instance_types],
-        "accelerators_per_node": [facts.accelerator_count for facts in fleet.instance_types],
-        "accelerators_max": fleet.accelerators_max,
-        "efa_interfaces_per_node": fleet.efa_count,
-        "efa_gbytes_per_s_per_node": fleet.efa_gbytes_per_s_per_node,
-        "efa_gbytes_per_s_max": fleet.efa_gbytes_per_s_per_node * fleet.max_count,
-        "scale_up_interconnects": [facts.scale_up_interconnect for facts in fleet.instance_types],
-        "scale_up_gbytes_per_s_per_accelerator": fleet.scale_up_gbytes_per_s_per_accelerator,
-        "network_interfaces_max": fleet.network_interfaces_max,
-        "ip_addresses_per_node": fleet.ip_addresses_per_node,
-        "ip_addresses_max": fleet.ip_addresses_max,
-        "vcpus_max": fleet.vcpus_max,
+        **_figures(fleet),
         "launch_templates": [
             {
                 "instance_types": [facts.name for facts in group.instance_types],
@@ -147,6 +138,36 @@ def _fleet(fleet: FleetPlan, joined: FleetAttachments, cost: FleetCost, alarms: 
         ],
         "capacity": _capacity(fleet),
         "placement_group": {"create": fleet.placement.create, "existing_name": fleet.placement.existing_name},
+        **_machine(fleet),
+        "mounts": list(joined.mounts),
+        "bucket_access": [
+            {"bucket": access.bucket, "prefix": access.prefix, "write": access.write} for access in joined.bucket_access
+        ],
+        "user_data_bytes": joined.user_data_bytes,
+        "alarms": [alarm.name for alarm in alarms],
+        "cost": _cost(cost),
+    }
+
+
+def _figures(fleet: FleetPlan) -> Document:
+    return {
+        "accelerators": [facts.accelerator_name for facts in fleet.instance_types],
+        "accelerators_per_node": [facts.accelerator_count for facts in fleet.instance_types],
+        "accelerators_max": fleet.accelerators_max,
+        "efa_interfaces_per_node": fleet.efa_count,
+        "efa_gbytes_per_s_per_node": fleet.efa_gbytes_per_s_per_node,
+        "efa_gbytes_per_s_max": fleet.efa_gbytes_per_s_per_node * fleet.max_count,
+        "scale_up_interconnects": [facts.scale_up_interconnect for facts in fleet.instance_types],
+        "scale_up_gbytes_per_s_per_accelerator": fleet.scale_up_gbytes_per_s_per_accelerator,
+        "network_interfaces_max": fleet.network_interfaces_max,
+        "ip_addresses_per_node": fleet.ip_addresses_per_node,
+        "ip_addresses_max": fleet.ip_addresses_max,
+        "vcpus_max": fleet.vcpus_max,
+    }
+
+
+def _machine(fleet: FleetPlan) -> Document:
+    return {
         "image": {
             "os": fleet.image.os,
             "ssm_parameter": fleet.image.ssm_parameter,
@@ -158,20 +179,17 @@ def _fleet(fleet: FleetPlan, joined: FleetAttachments, cost: FleetCost, alarms: 
             "iops": fleet.root_volume.iops,
             "throughput_mibps": fleet.root_volume.throughput_mibps,
         },
-        "mounts": list(joined.mounts),
-        "bucket_access": [
-            {"bucket": access.bucket, "prefix": access.prefix, "write": access.write} for access in joined.bucket_access
-        ],
-        "user_data_bytes": joined.user_data_bytes,
-        "alarms": [alarm.name for alarm in alarms],
-        "cost": {
-            "usd_per_hour_each": cost.usd_per_hour_each,
-            "usd_per_hour_min": cost.usd_per_hour_min,
-            "usd_per_hour_max": cost.usd_per_hour_max,
-            "price_region": cost.price_region,
-            "price_as_of": cost.price_as_of,
-            "note": cost.note,
-        },
+    }
+
+
+def _cost(cost: FleetCost) -> Document:
+    return {
+        "usd_per_hour_each": cost.usd_per_hour_each,
+        "usd_per_hour_min": cost.usd_per_hour_min,
+        "usd_per_hour_max": cost.usd_per_hour_max,
+        "price_region": cost.price_region,
+        "price_as_of": cost.price_as_of,
+        "note": cost.note,
     }
 
 
