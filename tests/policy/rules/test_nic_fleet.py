@@ -101,7 +101,9 @@ def test_subnets_that_fight_the_fleet(value, subnets, place):
 
 def test_the_only_subnet_of_the_fleet():
     assert_passes("UC-NIC-011", template(Lt=with_subnet(A), Nodes=group((A,)), A=subnet()))
-    assert_passes("UC-NIC-011", template(Lt=launch_template(P4D, "p4d.24xlarge"), Nodes=group((A, B)), A=subnet(), B=subnet()))  # fmt: skip
+    assert_passes(
+        "UC-NIC-011", template(Lt=launch_template(P4D, "p4d.24xlarge"), Nodes=group((A, B)), A=subnet(), B=subnet())
+    )
 
 
 @pytest.mark.parametrize("consumer", [node_group, batch])

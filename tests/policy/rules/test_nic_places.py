@@ -45,20 +45,45 @@ def test_lists_of_the_plan_pass(name, layout):
         ("UC-NIC-001", [entry(0, 0, "efa-only"), *P4D[1:]], "p4d.24xlarge", "NetworkInterfaces[0].InterfaceType"),
         ("UC-NIC-001", [*P4D, entry(0, 0, "interface")], "p4d.24xlarge", "2 entries at card 0 device 0"),
         ("UC-NIC-001", [entry(0, 2, "interface"), *P4D[1:]], "p4d.24xlarge", "NetworkInterfaces: no entry at card 0"),
-        ("UC-NIC-002", [*P4D, entry(3, 1, "interface"), entry(3, 1, "interface")], "p4d.24xlarge", "[6].DeviceIndex: card 3"),
+        (
+            "UC-NIC-002",
+            [*P4D, entry(3, 1, "interface"), entry(3, 1, "interface")],
+            "p4d.24xlarge",
+            "[6].DeviceIndex: card 3",
+        ),
         ("UC-NIC-003", [*P4D, entry(1, 1, "efa")], "p4d.24xlarge", "[5].InterfaceType: 2 EFA devices on card 1"),
         ("UC-NIC-004", [*min_ip(range(31)), entry(31, 2, "efa-only")], "p5.48xlarge", "[32].DeviceIndex: device 2"),
-        ("UC-NIC-004", [entry(0, 0, "interface"), entry(1, 1, "efa-only")], "p6e-gb200.36xlarge", "card 1 of p6e-gb200"),
+        (
+            "UC-NIC-004",
+            [entry(0, 0, "interface"), entry(1, 1, "efa-only")],
+            "p6e-gb200.36xlarge",
+            "card 1 of p6e-gb200",
+        ),
         ("UC-NIC-005", [*min_ip(range(3)), entry(4, 0, "efa-only")], "p4d.24xlarge", "card 4 does not exist on p4d"),
-        ("UC-NIC-005", [entry(None, at, "efa-only" if at else "efa") for at in range(4)], "p4d.24xlarge", "NetworkCardIndex is absent"),
-        ("UC-EFA-001", [entry(0, 0, "efa")], "trn1.2xlarge", "[0].InterfaceType: efa on trn1.2xlarge, which has no EFA"),
-        ("UC-EFA-001", [entry(0, 0, "interface"), entry(0, 1, "efa-only")], "inf2.48xlarge", "efa-only on inf2.48xlarge"),
+        (
+            "UC-NIC-005",
+            [entry(None, at, "efa-only" if at else "efa") for at in range(4)],
+            "p4d.24xlarge",
+            "NetworkCardIndex is absent",
+        ),
+        (
+            "UC-EFA-001",
+            [entry(0, 0, "efa")],
+            "trn1.2xlarge",
+            "[0].InterfaceType: efa on trn1.2xlarge, which has no EFA",
+        ),
+        (
+            "UC-EFA-001",
+            [entry(0, 0, "interface"), entry(0, 1, "efa-only")],
+            "inf2.48xlarge",
+            "efa-only on inf2.48xlarge",
+        ),
         ("UC-EFA-002", min_ip(range(8)), "trn2.48xlarge", "8 EFA devices on trn2.48xlarge, 16 are expected"),
         ("UC-EFA-004", min_ip(range(17)), "p6-b300.48xlarge", "efa-only on card 0 of p6-b300.48xlarge"),
         ("UC-EFA-004", [entry(0, 0, "efa"), entry(1, 0, "efa-only")], "p6e-gb200.36xlarge", "efa on card 0"),
         ("UC-API-116", [entry(0, 0, "interface"), entry(1, 0, "interface")], "p6e-gb200.36xlarge", "efa-only only"),
     ],
-)  # fmt: skip
+)
 def test_faults_are_found_alone(rule, interfaces, instance_type, place):
     found = fleet(interfaces, instance_type)
     assert_finds(rule, found, place=place)
@@ -216,10 +241,12 @@ def test_one_list_that_is_right_for_all_types(interfaces, types):
 
 
 def test_a_launch_template_for_each_layout_passes():
-    overrides = mixed([
-        {"InstanceType": "p5.48xlarge"},
-        {"InstanceType": "p5en.48xlarge", "LaunchTemplateSpecification": {"LaunchTemplateId": {"Ref": "Other"}}},
-    ])  # fmt: skip
+    overrides = mixed(
+        [
+            {"InstanceType": "p5.48xlarge"},
+            {"InstanceType": "p5en.48xlarge", "LaunchTemplateSpecification": {"LaunchTemplateId": {"Ref": "Other"}}},
+        ]
+    )
     found = template(Lt=launch_template(min_ip(range(32))), Other=launch_template(min_ip(range(16))), Nodes=overrides)
     assert not own_ids(found)
 
