@@ -28,20 +28,20 @@ _OBJECTS = "objects of a bucket, below the prefix that the fleet was given"
 
 def acknowledge_wildcards(scope: Construct, document: Mapping[str, object]) -> None:
     """Acknowledge every wildcard resource of a policy on a construct, during synthesis."""
-    scope.node.add_validation(_Wildcards(scope, document=document))
+    scope.node.add_validation(_Wildcards(construct=scope, document=document))
 
 
 @jsii.implements(IValidation)
 class _Wildcards:
-    def __init__(self, scope: Construct, *, document: Mapping[str, object]) -> None:
-        self._scope = scope
+    def __init__(self, *, construct: Construct, document: Mapping[str, object]) -> None:
+        self._construct = construct
         self._document = document
 
     def validate(self) -> list[str]:
         """Write the acknowledgements; finds nothing wrong."""
-        resources = cdk.Stack.of(self._scope).resolve(list(_resources(self._document)))
+        resources = cdk.Stack.of(self._construct).resolve(list(_resources(self._document)))
         names = [name for name in map(_flat, resources) if "*" in name]
-        acknowledge(self._scope, {f"AwsSolutions-IAM5[Resource::{name}]": _reason(name) for name in names})
+        acknowledge(self._construct, {f"AwsSolutions-IAM5[Resource::{name}]": _reason(name) for name in names})
         return []
 
 
