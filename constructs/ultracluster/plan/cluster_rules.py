@@ -39,8 +39,11 @@ def mounted_by(fleet: FleetSpec, parts: ClusterParts) -> tuple[str, ...]:
     return parts.storage_names if fleet.mounts is None else fleet.mounts
 
 
-def as_written(found: Finding, fleet: FleetSpec, subject: str) -> Finding:
-    """The finding with the keys that the file uses: a single zone and a range of nodes have keys of their own."""
+def as_written(findings: Iterable[Finding], fleet: FleetSpec, subject: str) -> Iterator[Finding]:
+    """The findings of a fleet with the keys that the file uses: a single zone and a range of nodes have their own.
+
+    A zone that the fleet takes from the network is judged there.
+    """
     renamed = {}
     if fleet.availability_zone is not None:
         renamed[f"{subject}.availability_zones[0]"] = f"{subject}.availability_zone"
@@ -50,7 +53,10 @@ def as_written(found: Finding, fleet: FleetSpec, subject: str) -> Finding:
         renamed[f"{subject}.instance_types"] = f"{subject}.instance_type"
     if fleet.count is None:
         renamed[f"{subject}.count"] = f"{subject}.max_count"
-    return replace(found, subject=renamed.get(found.subject, found.subject))
+    of_network = fleet.availability_zone is None and fleet.availability_zones is None
+    for found in findings:
+        if not (of_network and found.subject.startswith(f"{subject}.availability_zones")):
+            yield replace(found, subject=renamed.get(found.subject, found.subject))
 
 
 def _check_region(region: str | None) -> Iterator[Finding]:

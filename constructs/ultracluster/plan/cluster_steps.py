@@ -54,7 +54,7 @@ def _plan_fleets(draft: ClusterDraft) -> None:
     for index, fleet in draft.parts.fleets.items():
         before = len(draft.findings)
         plan = _fleet(draft, index, fleet)
-        draft.findings[before:] = [as_written(found, fleet, f"fleets[{index}]") for found in draft.findings[before:]]
+        draft.findings[before:] = as_written(draft.findings[before:], fleet, f"fleets[{index}]")
         if plan is not None:
             draft.fleets[index] = plan
         if fleet.user_data is not None:

@@ -247,6 +247,15 @@ def test_faults_between_fleets_and_storage_are_told_beside_those_of_other_parts(
     ]
 
 
+def test_a_wrong_zone_of_the_network_is_told_once(tmp_path):
+    path = tmp_path / "cluster.yaml"
+    path.write_text(
+        "name: demo\nregion: us-east-1\nnetwork: {availability_zones: [us-west-2a]}\n"
+        "fleets: [{name: train, instance_type: p5.48xlarge, count: 1}]\n"
+    )
+    assert [found.subject for found in read_and_plan(path).findings] == ["network.availability_zones[0]"]
+
+
 def test_every_fleet_and_file_system_is_watched():
     planned = plan_file(ROOT / "apps/p5_pretrain/cluster.yaml")[1]
     assert set(planned.alarms) == {"fleets[0]", "storage.lustre[0]"}
