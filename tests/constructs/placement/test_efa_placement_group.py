@@ -1,4 +1,4 @@
-"""EfaPlacementGroup: self rules in both directions whatever else is open, and a placement group that is never replaced."""
+"""EfaPlacementGroup: self rules in both directions whatever else is open, and a group that is never replaced."""
 
 from __future__ import annotations
 
