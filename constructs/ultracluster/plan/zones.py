@@ -9,7 +9,7 @@ from ultracluster.plan.references import is_unresolved
 
 __all__ = ["check_availability_zones", "local_zone_group", "region_of_zone"]
 
-_REGION = r"[a-z]{2}(?:-[a-z]+)+-[0-9]+"
+_REGION = r"[a-z]{2,4}(?:-[a-z]+)+-[0-9]+"
 # `us-east-1a` is an Availability Zone, `us-east-1-atl-2a` a Local Zone.
 _ZONE = re.compile(rf"({_REGION})(?:-[a-z]{{3}}-[0-9]+)?[a-z]")
 _ZONE_ID = re.compile(r"[a-z]{3,5}[0-9]+-(?:[a-z]{3}[0-9]+-)?az[0-9]+")
