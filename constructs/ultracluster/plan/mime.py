@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import groupby
 
 from ultracluster.plan.node_files import NodeFile
@@ -54,9 +55,7 @@ def _text(file: NodeFile) -> str:
 def _entry(file: NodeFile, *, compress: bool) -> Iterable[Part]:
     """One item of `write_files`: a literal block, or base64 where the text would not survive."""
     if compress or not plain(_text(file)):
-        data = _text(file).encode("utf-8")
-        data = gzip.compress(data, 9, mtime=0) if compress else data
-        content = base64.b64encode(data).decode("ascii")
+        content = _encoded(_text(file), compress=compress)
         item: tuple[Part, ...] = (
             Text(text=f"- path: {file.path}\n  encoding: {'gz+b64' if compress else 'b64'}\n  content: {content}\n"),
         )
@@ -64,6 +63,12 @@ def _entry(file: NodeFile, *, compress: bool) -> Iterable[Part]:
         item = (Text(text=f"- path: {file.path}\n  content: |\n"), *_indented(file.parts))
     for part in item:
         yield Shared(key=file.label, text=part.text) if file.label and isinstance(part, Text) else part
+
+
+@lru_cache(maxsize=64)
+def _encoded(text: str, *, compress: bool) -> str:
+    data = text.encode("utf-8")
+    return base64.b64encode(gzip.compress(data, 9, mtime=0) if compress else data).decode("ascii")
 
 
 def _indented(parts: tuple[Part, ...]) -> Iterable[Part]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from ultracluster.findings import Finding, raise_if_errors
@@ -175,8 +176,7 @@ def check_user_data(request: UserDataRequest, *, subject: str) -> tuple[Finding,
     findings = (*check_fields(request, subject=subject), *check_script(request, subject=subject))
     if any(found.severity.stops for found in findings):
         return findings
-    files = node_files(request)
-    parts, _ = _smallest(files)
+    files, parts, _ = _document(request)
     return (*findings, *check_document(files, _size(parts), limit=LIMIT_BYTES, subject=subject))
 
 
@@ -191,8 +191,7 @@ def plan_user_data(request: UserDataRequest, *, subject: str) -> UserDataPlan:
         FindingsError: a value cannot be written into the script, or the document is over 16,384 bytes.
     """
     warnings = raise_if_errors(check_user_data(request, subject=subject))
-    files = node_files(request)
-    parts, compressed = _smallest(files)
+    _, parts, compressed = _document(request)
     return UserDataPlan(
         parts=parts,
         size_upper_bound_bytes=_size(parts),
@@ -205,17 +204,21 @@ def _size(parts: tuple[Part, ...]) -> int:
     return sum(map(part_length, parts))
 
 
-def _smallest(files: tuple[NodeFile, ...]) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-    """The document as readable as its limit allows: compress as few files as possible, in their order."""
-    compressible = sorted((file for file in files if file.squeeze is not None), key=lambda file: file.squeeze or 0)
+@lru_cache(maxsize=16)
+def _document(request: UserDataRequest) -> tuple[tuple[NodeFile, ...], tuple[Part, ...], tuple[str, ...]]:
+    """Files, document and what of it is compressed: as readable as the limit allows, as few files as possible.
+
+    Kept for a moment, because checking and planning both need it.
+    """
+    files = node_files(request)
     compressed: set[str] = set()
     parts = mime_parts(files)
-    for stage in sorted({file.squeeze for file in compressible if file.squeeze is not None}):
+    for stage in sorted({file.squeeze for file in files if file.squeeze is not None}):
         if _size(parts) <= LIMIT_BYTES:
             break
-        compressed.update(file.path for file in compressible if file.squeeze == stage)
+        compressed.update(file.path for file in files if file.squeeze == stage)
         parts = mime_parts(files, compressed=frozenset(compressed))
-    return parts, tuple(file.path for file in compressible if file.path in compressed)
+    return files, parts, tuple(file.path for file in files if file.path in compressed)
 
 
 def _decisions(request: UserDataRequest, size: int, compressed: tuple[str, ...], *, subject: str) -> list[Decision]:
