@@ -1,9 +1,10 @@
 """StatsD to the CloudWatch agent of this node, and small readers."""
 
+import os
 import socket
 import subprocess
 
-AGENT = ("127.0.0.1", 8125)
+AGENT = ("127.0.0.1", int(os.environ.get("STATSD_PORT", "8125")))
 _socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 
 
