@@ -314,3 +314,10 @@ def test_fabric_and_zones_under_opposite_conditions():
     plain = [entry(0, 0, "interface")]
     assert_passes("UC-EFA-007", made(FABRIC, plain))
     assert own_ids(made(plain, FABRIC)) == {"UC-EFA-007"}
+
+
+def test_a_rule_for_one_protocol_needs_no_peer():
+    """The usual group of a web server: its address range is a parameter, and still it is none for the fabric."""
+    inbound = [{"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, "CidrIp": {"Ref": "Range"}}]
+    found = template({"Range": {"Type": "String"}}, Sg=security_group(SecurityGroupIngress=inbound))
+    assert_passes("UC-EFA-006", found)

@@ -168,11 +168,11 @@ def allows_all(group: Resource, peer: Resource, direction: Direction) -> bool:
     Raises:
         NotKnown: no rule does, and one of them cannot be read.
     """
-    return any(rule.is_all_traffic and rule.peer.group == peer for rule in _readable(group, direction))
+    return any(rule.peer.group == peer for rule in _all_traffic(group, direction))
 
 
-def _readable(group: Resource, direction: Direction) -> Iterator[GroupRule]:
-    """The rules one by one, a doubt about one of them at the end: a rule that is known may decide without it."""
+def _all_traffic(group: Resource, direction: Direction) -> Iterator[GroupRule]:
+    """The rules for all traffic, a doubt about one of them at the end: a rule that is known may decide without it."""
     doubts: list[NotKnown] = []
     entries = _entries(group, direction)
     while True:
@@ -180,7 +180,8 @@ def _readable(group: Resource, direction: Direction) -> Iterator[GroupRule]:
             entry = next(entries, None)
             if entry is None:
                 break
-            yield _rule(entry, direction)
+            if entry["IpProtocol"].text() == "-1":
+                yield _rule(entry, direction)
         except NotKnown as doubt:
             doubts.append(doubt)
     if doubts:
