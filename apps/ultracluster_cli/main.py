@@ -12,6 +12,7 @@ __all__ = ["main"]
 COMMANDS = {
     "init": ("ultracluster_cli.init:init", "Write a cluster file to start from."),
     "plan": ("ultracluster_cli.plan:plan", "Show what a cluster file leads to, and why."),
+    "check": ("ultracluster_cli.check:check", "Judge CloudFormation templates of training infrastructure."),
     "catalog": ("ultracluster_cli.catalog:catalog", "Show instance types: accelerators, network cards, prices."),
     "rules": ("ultracluster_cli.rules:rules", "List the rules behind the findings, or explain one."),
     "local": ("ultracluster_cli.local:local", "Deploy a cluster file into an AWS on this machine."),

@@ -159,7 +159,7 @@ def sort_out(
             result.open.append(found)
             result.refused.append((covering[0], f"{found.rule_id} is fatal and cannot be acknowledged"))
         else:
-            result.acknowledged.append(Acknowledged(found, covering[0].reason, covering[0].noted_in))
+            result.acknowledged.append(_accepted(found, covering[0]))
     wanted = set(judged) if judged is not None else None
     open_doubts = tuple(undecided)
     for each in valid:
@@ -168,6 +168,10 @@ def sort_out(
         if id(each) not in used and counts and not doubtful:
             result.stale.append(each)
     return result
+
+
+def _accepted(found: TemplateFinding, given: Acknowledgement) -> Acknowledged:
+    return Acknowledged(found, given.reason, given.noted_in, by_cdk=given.is_scope)
 
 
 def _refusal(given: Acknowledgement) -> str:

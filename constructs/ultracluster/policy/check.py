@@ -32,12 +32,14 @@ class Options:
         ignore: likewise, left out.
         acknowledgements: those of the configuration.
         baseline: fingerprints of findings that are known.
+        cdk_suppresses: whether the CDK itself applies the acknowledgements that it notes: they are only audited then.
     """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     acknowledgements: tuple[Acknowledgement, ...] = ()
     baseline: frozenset[str] = frozenset()
+    cdk_suppresses: bool = False
 
     def wants(self, rule_id: str) -> bool:
         """Whether a rule is judged."""
@@ -106,6 +108,8 @@ def check_loaded(
         if progress is not None:
             progress(done, len(loaded.assemblies))
         parts.append(judge(assembly, wanted=options.wants))
+    if progress is not None:
+        progress(len(parts), len(parts))
     faults = without_repeats([*(fault for part in parts for fault in part.faults), *more_faults])
     not_judged = tuple(entry for part in parts for entry in part.not_judged)
     found = [*map(_finding, faults), *_duplicates(loaded, options), *more]
@@ -137,7 +141,11 @@ def _acknowledge(
     if not given:
         return Sorted(list(found), [], [], [])
     undecided = [(rule_id, entry.logical_id, entry.where) for entry in not_judged for rule_id in entry.rule_ids]
-    return sort_out(found, given, undecided=undecided, judged=filter(options.wants, rule_registry()))
+    result = sort_out(found, given, undecided=undecided, judged=filter(options.wants, rule_registry()))
+    if options.cdk_suppresses:
+        result.open.extend(each.finding for each in result.acknowledged if each.by_cdk)
+        result.acknowledged[:] = [each for each in result.acknowledged if not each.by_cdk]
+    return result
 
 
 def _finding(fault: Fault) -> TemplateFinding:

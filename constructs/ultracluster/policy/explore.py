@@ -16,7 +16,7 @@ from ultracluster.policy.problem import Problem
 from ultracluster.policy.states import Impossible, NotKnown
 from ultracluster.policy.world import Choice, ChoiceKind, World
 
-__all__ = ["Exploration", "explore"]
+__all__ = ["Exploration", "explore", "read_once"]
 
 _MOST_COMBINATIONS = 64
 _MOST_READINGS = 512
@@ -56,6 +56,11 @@ def explore(world: World, read: Read) -> Exploration:
     if not first.trace:
         return Exploration(first.faults, first.doubts)
     return _Explorer(world, read).explore(first)
+
+
+def read_once(world: World, read: Read) -> list[Fault]:
+    """Read a rule once, with everything at its default."""
+    return _read(world, read, {}).faults
 
 
 def _read(world: World, read: Read, forced: Forced) -> _Reading:

@@ -42,6 +42,13 @@ class _Places:
         self.path.pop()
         self.open[-1] = count + 1 if isinstance(count, int) else None
 
+    def extend(self, position: Position) -> None:
+        """A single value on the line of its key is marked with it."""
+        path = tuple(self.path)
+        key = self.found.get(path)
+        if key is not None and key.line == position.line and key.column < position.column:
+            self.found[path] = Position(key.line, key.column, position.end_column)
+
     def key(self, text: str, position: Position) -> None:
         """A key of the open object."""
         self.path.append(text)
@@ -79,7 +86,9 @@ class _YamlWalk:
             self.places.key(str(getattr(event, "value", "")), _position(event))
             self.awaits_key = False
             return
-        self.places.enter(_position(event))
+        position = _position(event)
+        self.places.enter(position)
+        self.places.extend(position)
         self._over()
 
     def _start(self, event: Any, *, is_object: bool) -> None:  # noqa: ANN401
@@ -132,6 +141,7 @@ def json_positions(text: str) -> Mapping[Path, Position]:
             places.key(_unquoted(token), position)
         else:
             places.enter(position)
+            places.extend(position)
             places.leave()
     return places.found
 

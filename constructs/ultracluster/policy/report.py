@@ -63,11 +63,13 @@ class Acknowledged:
         finding: the finding.
         reason: why it is right as it is.
         noted_in: where the acknowledgement stands.
+        by_cdk: whether the CDK notes it.
     """
 
     finding: TemplateFinding
     reason: str
     noted_in: str
+    by_cdk: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
