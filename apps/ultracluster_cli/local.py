@@ -99,7 +99,7 @@ def status(*, cluster: Path | None, port: int | None, state_dir: Path, output: s
 @click.argument("cluster", type=_CLUSTER, required=False)
 @_APP
 @click.option("--stop/--keep-running", default=True, show_default=True, help="Stop the server afterwards.")
-@click.option("--purge", is_flag=True, help="Empty the state folder too: retained resources are lost.")
+@click.option("--purge", is_flag=True, help="Remove the state folder with everything in it.")
 @_shared
 def destroy(
     *,
@@ -123,9 +123,14 @@ def destroy(
         _fail(error)
     facts = {"destroyed": list(removal.apps), "stopped": removal.stopped, "purged": removal.purged}
     if removal.left is None:
-        click.echo(json.dumps(facts) if output == "json" else "nothing was deployed")
+        nothing = f"{state_dir} is gone" if purge else "nothing was deployed"
+        click.echo(json.dumps(facts) if output == "json" else nothing)
     else:
         _print(removal.left, output, facts)
+    for failure in removal.failures:
+        click.echo(str(failure), err=True)
+    if removal.failures:
+        sys.exit(1)
 
 
 def _cloud(state_dir: Path, port: int | None, region: str | None) -> LocalCloud:

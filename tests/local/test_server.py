@@ -82,6 +82,7 @@ def test_what_stands_survives_a_killed_server(tmp_path, free_port):
         while cloud.server.pid() is not None and time.monotonic() < deadline:
             time.sleep(0.05)
         again = LocalCloud(LocalSettings(state_dir=tmp_path / "state"))
+        assert again.settings.port == cloud.settings.port
         assert again.start() is True
         assert again.inventory() == before
         (system,) = again.clients("fsx").describe_file_systems()["FileSystems"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from ultracluster.local.clients import Clients
 from ultracluster.local.deploy import App, bootstrap, deploy, destroy, remembered_apps, stack_names
+from ultracluster.local.errors import LocalError
 from ultracluster.local.inventory import Inventory, read_inventory
 from ultracluster.local.server import Server
 from ultracluster.local.settings import LocalSettings
@@ -23,12 +25,14 @@ class Removal:
 
     Attributes:
         apps: the names of the apps that were destroyed.
+        failures: what could not be deleted, one error per app; a later destroy tries these apps again.
         left: what still stands; everything retained is in `left.retained`. Nothing when the server did not run.
         stopped: whether the server was stopped.
         purged: whether the state folder was emptied.
     """
 
     apps: tuple[str, ...]
+    failures: tuple[LocalError, ...]
     left: Inventory | None
     stopped: bool
     purged: bool
@@ -88,20 +92,37 @@ class LocalCloud:
             show: gets each line that the CDK CLI writes.
             app: the app; all that were deployed by default.
             stop: stop the server afterwards.
-            purge: empty the state folder afterwards, retained resources included; stops the server.
-
-        Raises:
-            LocalError: a stack could not be deleted (UC-LOC-006).
+            purge: stop the server and remove the state folder with all that is in it, retained resources too; nothing has
+                to be destroyed before that.
         """
+        if purge:
+            return self._purge()
         due = remembered_apps(self.settings, app)
-        if due and not purge:
+        if due:
             self.start()
         running = self.server.pid() is not None
-        if running:
-            for assembly in due:
-                destroy(self.settings, self.clients, assembly, show)
+        failures = self._destroy_each(due, show)
         left = self.inventory() if running else None
-        stopped = self.server.stop() if stop or purge else False
-        if purge:
-            shutil.rmtree(self.settings.state_dir, ignore_errors=True)
-        return Removal(apps=tuple(path.name for path in due), left=left, stopped=stopped, purged=purge)
+        stopped = self.server.stop() if stop else False
+        return Removal(
+            apps=tuple(path.name for path in due if path.name not in failures),
+            failures=tuple(failures.values()),
+            left=left,
+            stopped=stopped,
+            purged=False,
+        )
+
+    def _purge(self) -> Removal:
+        gone = tuple(path.name for path in remembered_apps(self.settings))
+        stopped = self.server.stop()
+        shutil.rmtree(self.settings.state_dir, ignore_errors=True)
+        return Removal(apps=gone, failures=(), left=None, stopped=stopped, purged=True)
+
+    def _destroy_each(self, due: list[Path], show: Show) -> dict[str, LocalError]:
+        failures: dict[str, LocalError] = {}
+        for assembly in due:
+            try:
+                destroy(self.settings, self.clients, assembly, show)
+            except LocalError as error:
+                failures[assembly.name] = error
+        return failures

@@ -181,7 +181,10 @@ def _run(settings: LocalSettings, arguments: Sequence[str], directory: Path, sho
     if process.returncode:
         failed = [failure for failure in _failures(clients) if failure not in known]
         reasons = "".join(f"\n  {failure}" for failure in failed) or "; the reason is in its output above"
-        raise LocalError("UC-LOC-006", f"cdk {arguments[0]}", f"it ended with status {process.returncode}{reasons}")
+        fix = "let go of what the message names, then destroy again" if arguments[0] == "destroy" else ""
+        raise LocalError(
+            "UC-LOC-006", f"cdk {arguments[0]}", f"it ended with status {process.returncode}{reasons}", fix
+        )
 
 
 def _failures(clients: Clients) -> list[str]:

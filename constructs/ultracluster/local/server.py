@@ -46,7 +46,9 @@ class Server:
 
     @classmethod
     def of(cls, settings: LocalSettings, *, port: int | None = None) -> Server:
-        """The server of a state folder: on the port asked for, else on the one it runs on, else on the default.
+        """The server of a state folder: on the port asked for, else on its last one, else on that of the settings.
+
+        The folder keeps its port, as the URLs of queues that stand hold it.
 
         Args:
             settings: the state folder and the rest.
@@ -64,7 +66,7 @@ class Server:
                 f"the server of {settings.state_dir} runs on port {running}",
                 "leave --port out, stop it first with `ultracluster local destroy`, or name another --state-dir",
             )
-        return cls(replace(settings, port=port or running or settings.port))
+        return cls(replace(settings, port=port or known.get("port") or settings.port))
 
     def pid(self) -> int | None:
         """The process id of the running server; nothing when it does not run."""
@@ -103,9 +105,7 @@ class Server:
             )
         _CHILDREN[process.pid] = process
         self._wait(process)
-        self.settings.pid_file.write_text(
-            json.dumps({"pid": process.pid, "port": self.settings.port}) + "\n", encoding="utf-8"
-        )
+        self._remember(process.pid)
         return True
 
     def stop(self) -> bool:
@@ -124,7 +124,7 @@ class Server:
                 os.kill(pid, signal.SIGKILL)
             if (child := _CHILDREN.pop(pid, None)) is not None:
                 child.wait()
-        self.settings.pid_file.unlink(missing_ok=True)
+            self._remember(None)
         return pid is not None
 
     def _command(self) -> list[str]:
@@ -142,6 +142,10 @@ class Server:
             "--region",
             settings.region,
         ]
+
+    def _remember(self, pid: int | None) -> None:
+        known = {"pid": pid, "port": self.settings.port} if pid else {"port": self.settings.port}
+        self.settings.pid_file.write_text(json.dumps(known) + "\n", encoding="utf-8")
 
     def _refuse_taken_port(self) -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
