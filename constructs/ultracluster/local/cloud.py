@@ -92,8 +92,8 @@ class LocalCloud:
             show: gets each line that the CDK CLI writes.
             app: the app; all that were deployed by default.
             stop: stop the server afterwards.
-            purge: stop the server and remove the state folder with all that is in it, retained resources too; nothing has
-                to be destroyed before that.
+            purge: stop the server and remove the state folder with all that is in it, retained resources too;
+                nothing has to be destroyed before that.
         """
         if purge:
             return self._purge()
