@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["ENGINES", "run_engines"]
 
 _TIMEOUT_S = 600
+# The package has no `__main__`, and its script need not be on the path.
+_LINT = "import sys; from cfnlint.runner import main; sys.exit(main())"
 _LINT_LEVELS = {"Error": Severity.ERROR, "Warning": Severity.WARNING}
 _CDK_LEVELS = {"fatal": Severity.ERROR, "error": Severity.ERROR, "warning": Severity.WARNING}
 
@@ -71,7 +73,7 @@ def _cfn_lint(files: Mapping[str, TemplateModel], region: str | None) -> Iterato
     regions = ["--regions", region] if region else []
     # Its exit status is made of bits: 2 errors, 4 warnings, 8 information.
     rows = _run(
-        [sys.executable, "-m", "cfnlint", "--format", "json", *regions, "--", *files],
+        [sys.executable, "-c", _LINT, "--format", "json", *regions, "--", *files],
         "cfn-lint",
         lambda status: not status & 1,
     )

@@ -224,6 +224,12 @@ def _about(given: Acknowledgement, rule_id: str, message: str) -> TemplateFindin
         "fix": facts.fix,
         "property_path": f"{given.rule_id} {given.resource}",
     }
-    if given.template is not None and given.path:
-        return placed(given.template, given.path, **fields)
-    return TemplateFinding(file=given.noted_in if given.template is None else given.template.name, **fields)
+    template = given.template
+    if template is None:
+        return TemplateFinding(file=given.noted_in, **fields)
+    if given.path:
+        return placed(template, given.path, **fields)
+    # Noted by the CDK for a construct: point at the resource that it made, where it is one.
+    made = [each for each in template.resources.values() if given.is_scope and each.construct_path == given.resource]
+    path = made[0].path if made else ()
+    return placed(template, path, logical_id=path[-1] if made else "", construct_path=given.resource, **fields)

@@ -45,8 +45,10 @@ class ResourceModel:
     def construct_path(self) -> str:
         """The path that the CDK notes, without the `Resource` of L2 constructs; empty elsewhere."""
         metadata = self.raw.get("Metadata")
-        path = metadata.get("aws:cdk:path", "") if isinstance(metadata, dict) else ""
-        return path.removesuffix("/Resource") if isinstance(path, str) else ""
+        path = metadata.get("aws:cdk:path") if isinstance(metadata, dict) else None
+        if not isinstance(path, str):
+            path = self.template.construct_paths.get(self.logical_id, "")
+        return path.removesuffix("/Resource")
 
     @property
     def name(self) -> str:
@@ -69,6 +71,8 @@ class TemplateModel:
         self.environment = environment or Environment()
         self.parent = parent
         self.children: dict[str, TemplateModel] = {}
+        # Construct paths by logical id, where the CDK notes them beside the template only.
+        self.construct_paths: Mapping[str, str] = {}
         # (construct path, id, reason) of what the CDK notes beside the template.
         self.acknowledged: list[tuple[str, str, str]] = []
         self.raw: Mapping[str, Any] = document.expanded

@@ -85,6 +85,7 @@ def _violation(found: TemplateFinding) -> cdk.PolicyViolation:
     resource = cdk.PolicyViolatingResource(
         resource_logical_id=found.logical_id or None,
         template_path=found.file,
+        construct_path=None if found.logical_id else found.construct_path or None,
         locations=[f"Properties.{found.property_path}" if found.property_path else "Resource"],
     )
     return cdk.PolicyViolation(

@@ -19,8 +19,9 @@ __all__ = ["MOST_DEPTH", "MOST_NODES", "DuplicateKey", "read_yaml", "yaml_events
 
 MOST_DEPTH = 128
 """Levels of nesting; templates seldom have 30."""
-MOST_NODES = 400_000
+MOST_NODES = 200_000
 """Values in a file with its aliases written out; a template of 1 MB has some 60,000."""
+_MOST_DIGITS = 40
 
 _PLAIN_TAGS = {"!Ref": "Ref", "!Condition": "Condition"}
 _TEXT_TAGS = frozenset({"!Ref", "!Condition", "!GetAtt", "!Sub", "!ImportValue", "!Base64"})
@@ -209,7 +210,7 @@ def plain_scalar(text: str) -> object:
     """An unquoted scalar by the rules of YAML 1.1, except that dates, times and account numbers stay texts."""
     if text in _WORDS:
         return _WORDS[text]
-    if text[0] not in _NUMBER_START:
+    if text[0] not in _NUMBER_START or len(text) > _MOST_DIGITS:
         return text
     if _INTEGER.match(text):
         return int(text.replace("_", ""))
