@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 
-from ultracluster.plan.cluster import plan_cluster
+from ultracluster.plan.cluster_file import plan_file
 from ultracluster.plan.cluster_files import read_catalog
 from ultracluster.plan.requests import fleet_request
-from ultracluster.spec.loader import load_cluster
 from ultracluster_stacks.compute_stack import ComputeStack
 from ultracluster_stacks.network_stack import NetworkStack
 from ultracluster_stacks.observability_stack import ObservabilityStack
@@ -55,8 +54,7 @@ def assemble(scope: Construct, cluster_file: Path, *, now: datetime | None = Non
         FindingsError: with everything that is wrong with the file and the plan.
     """
     now = now or datetime.now(UTC)
-    spec = load_cluster(cluster_file)
-    plan = plan_cluster(spec, base_dir=cluster_file.parent, now=now)
+    spec, plan = plan_file(cluster_file, now=now)
     env = cdk.Environment(account=spec.account, region=spec.region)
     network = NetworkStack(scope, f"{spec.name}-network", plan=plan.network, flow_logs=spec.network.flow_logs, env=env)
     storage = StorageStack(
