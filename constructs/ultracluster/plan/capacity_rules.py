@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ultracluster.facts.instances import InstanceType
     from ultracluster.plan.capacity import CapacityRequest
 
-__all__ = ["capacity_findings", "scale_in_lead"]
+__all__ = ["capacity_findings", "check_block_reference", "scale_in_lead"]
 
 # EC2 starts to end the instances of a block 30 minutes before its end; five more let the group drain before that.
 _BLOCK_MARGIN = timedelta(minutes=5)
@@ -38,7 +38,7 @@ def capacity_findings(request: CapacityRequest, subject: str) -> tuple[Finding, 
     match capacity:
         case CapacityBlock() as block:
             return (
-                *_check_block_reference(block, subject),
+                *check_block_reference(block, subject),
                 *_check_block_types(request, subject),
                 *_check_block_size(request, block, subject),
                 *_check_block_end(request, block, subject),
@@ -63,7 +63,8 @@ def _kind_unknown(capacity: object, subject: str) -> Finding:
     return finding("UC-CAP-001", f"{subject}.capacity", message, fix)
 
 
-def _check_block_reference(block: CapacityBlock, subject: str) -> tuple[Finding, ...]:
+def check_block_reference(block: CapacityBlock, subject: str) -> tuple[Finding, ...]:
+    """UC-CAP-002 and UC-API-103: the block is named, and in the form of an id; `subject` is the fleet's path."""
     place = f"{subject}.capacity.reservation_id"
     if not block.reservation_id:
         message = "a Capacity Block without its id has a market type and nothing to draw on"

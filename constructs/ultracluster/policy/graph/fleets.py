@@ -9,7 +9,7 @@ from itertools import combinations
 from ultracluster.policy.graph.zones import Zone, same, subnets_of, zone_of, zone_of_value
 from ultracluster.policy.states import NotKnown
 from ultracluster.policy.value import Value
-from ultracluster.policy.view import Resource
+from ultracluster.policy.view import Assembly, Resource
 from ultracluster.policy.world import remembered
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "SPOT_FLEET",
     "Spread",
     "largest_size",
+    "named_auto_scaling_group",
     "spread_over_zones",
 ]
 
@@ -111,3 +112,20 @@ def largest_size(consumer: Resource) -> Value | None:
 
 def _counts_otherwise(fleet: Resource) -> bool:
     return fleet.get("TargetCapacitySpecification", "TargetCapacityUnitType").text("units") != "units"
+
+
+def named_auto_scaling_group(name: Value) -> Resource | None:
+    """The Auto Scaling group of the assembly that a name belongs to; None for one of elsewhere.
+
+    Raises:
+        NotKnown: what it names is not known.
+    """
+    found = name.resource(AUTO_SCALING_GROUP)
+    if found is not None or name.reference() is not None:
+        return found
+    wanted = name.text()
+    for group in Assembly(name.world).resources(AUTO_SCALING_GROUP):
+        written = group.get("AutoScalingGroupName")
+        if written.is_scalar and written.known and written.text() == wanted:
+            return group
+    return None
