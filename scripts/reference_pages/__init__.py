@@ -1,0 +1,1 @@
+"""Pages of `docs/reference/`, one module per page; each gives the whole text of its page."""
