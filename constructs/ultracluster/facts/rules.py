@@ -6,11 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from ultracluster.findings import Severity
 
 __all__ = ["RuleFacts", "rule_facts", "rule_registry"]
+
+DATA_FOLDER = Path(__file__).with_name("data") / "rules"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +54,9 @@ def _read(rule_id: str, row: Mapping[str, object]) -> RuleFacts:
 def rule_registry() -> Mapping[str, RuleFacts]:
     """All registered rules by id, in the order of their ids."""
     rows: dict[str, RuleFacts] = {}
-    folder = resources.files("ultracluster.facts").joinpath("data/rules")
-    for entry in sorted(folder.iterdir(), key=lambda item: item.name):
-        if entry.name.endswith(".json"):
-            area = json.loads(entry.read_text(encoding="utf-8"))
-            rows.update({rule_id: _read(rule_id, row) for rule_id, row in area.items()})
+    for file in sorted(DATA_FOLDER.glob("*.json")):
+        area = json.loads(file.read_text(encoding="utf-8"))
+        rows.update({rule_id: _read(rule_id, row) for rule_id, row in area.items()})
     return dict(sorted(rows.items()))
 
 

@@ -115,10 +115,12 @@ def check_loaded(
     found = [*map(_finding, faults), *_duplicates(loaded, options), *more]
     sorted_out = _acknowledge(loaded, options, found, not_judged)
     remaining = [*sorted_out.open, *_about_acknowledgements(sorted_out, options)]
+    baseline = options.baseline
+    known = [each for each in remaining if each.fingerprint in baseline] if baseline else []
     return Report(
-        findings=in_order(each for each in remaining if each.fingerprint not in options.baseline),
+        findings=in_order(each for each in remaining if each not in known),
         acknowledged=tuple(sorted_out.acknowledged),
-        known=in_order(each for each in remaining if each.fingerprint in options.baseline),
+        known=in_order(known),
         not_judged=not_judged,
         not_read=tuple(loaded.not_read),
         templates=len(loaded.templates),

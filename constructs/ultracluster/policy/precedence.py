@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from ultracluster.policy.fault import Fault
 
 __all__ = ["without_repeats"]
 
+_DATA_FILE = Path(__file__).parents[1] / "facts" / "data" / "policy_precedence.json"
+
 
 @cache
 def _stronger() -> dict[str, frozenset[str]]:
     """For each rule those that come before it."""
-    file = resources.files("ultracluster.facts").joinpath("data/policy_precedence.json")
     found: dict[str, set[str]] = {}
-    for row in json.loads(file.read_text(encoding="utf-8"))["pairs"]:
+    for row in json.loads(_DATA_FILE.read_text(encoding="utf-8"))["pairs"]:
         found.setdefault(row["after"], set()).add(row["before"])
     return {rule_id: frozenset(before) for rule_id, before in found.items()}
 

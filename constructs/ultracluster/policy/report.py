@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -51,6 +50,8 @@ class TemplateFinding(Finding):
     @property
     def fingerprint(self) -> str:
         """A mark of the fault that survives other lines, other values and other words."""
+        import hashlib  # loads a library of its own, which most runs do not need
+
         parts = (self.engine, self.rule_id, self.file.replace("\\", "/"), self.logical_id, self.property_path)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
 

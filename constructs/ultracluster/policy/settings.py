@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,6 +68,8 @@ def read_settings(file: Path) -> Settings:
     Raises:
         BadSettings: no TOML, an unknown key or rule, a value of another type, an acknowledgement without reason.
     """
+    import tomllib  # most runs have no configuration
+
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -134,9 +134,10 @@ class Encoded:
     inner: Node
 
 
-@dataclass(frozen=True, slots=True)
 class Node:
-    """A value in its place.
+    """A value in its place; never changed once it is made.
+
+    A plain class, because a reading makes more of these than of anything else.
 
     Attributes:
         raw: the value as it stands in the template, or a state of this module once it is resolved.
@@ -144,9 +145,13 @@ class Node:
         path: its place in that template.
     """
 
-    raw: object
-    template: TemplateModel
-    path: Path
+    __slots__ = ("path", "raw", "template")
+
+    def __init__(self, raw: object, template: TemplateModel, path: Path) -> None:
+        """Keep the value with its place."""
+        self.raw = raw
+        self.template = template
+        self.path = path
 
     def child(self, key: str | int, raw: object) -> Node:
         """A value below this one."""

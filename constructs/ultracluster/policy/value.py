@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final, TypeVar, overload
 
 from ultracluster.policy.conditions import symbol_of
@@ -47,8 +47,29 @@ def shortened(text: str) -> str:
 
 def _missing(raw: Mapping[str, object], key: str | int) -> object:
     """What stands for a key that an object does not show."""
-    hidden = [name for name in raw if name == "Fn::Transform" or name.startswith("Fn::ForEach::")]
-    return Unknown(f"{hidden[0]} may add {key}", may_be_absent=True) if hidden else ABSENT
+    for name in raw:
+        if name[:4] == "Fn::" and (name == "Fn::Transform" or name.startswith("Fn::ForEach::")):
+            return Unknown(f"{name} may add {key}", may_be_absent=True)
+    return ABSENT
+
+
+class _Apart:
+    """Notes a doubt and goes on."""
+
+    __slots__ = ("_world",)
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        """Keep the reason of a doubt; let everything else through."""
+        if isinstance(error, NotKnown):
+            self._world.doubts.append(error.reason)
+            return True
+        return False
 
 
 class Value:
@@ -64,13 +85,16 @@ class Value:
         label: keys from the properties of its owner down to it.
     """
 
-    __slots__ = ("_node", "_reading", "_resolved", "label", "owner", "world")
+    __slots__ = ("_entries", "_items", "_node", "_reading", "_resolved", "label", "owner", "world")
 
     def __init__(self, node: Node, world: World, owner: Resource | None, label: Path) -> None:
         """Wrap a node that is resolved on first use."""
         self._node = node
         self._resolved: Node | None = None
         self._reading = _EVERY_READING
+        # Entries that were asked for, kept while what this value resolves to holds for every reading.
+        self._entries: dict[str | int, Value] = {}
+        self._items: list[Value] | None = None
         self.world = world
         self.owner = owner
         self.label = label
@@ -78,12 +102,17 @@ class Value:
     @property
     def node(self) -> Node:
         """The resolved node."""
+        reading = self._reading
+        if reading == _EVERY_READING and self._resolved is not None:
+            return self._resolved
         world = self.world
-        if self._resolved is None or self._reading not in {world.reading, _EVERY_READING}:
+        if self._resolved is None or reading != world.reading:
             touches = world.touches
             self._resolved = resolve(self._node, world)
             self._reading = _EVERY_READING if world.touches == touches else world.reading
-        elif self._reading != _EVERY_READING:
+            self._entries = {}
+            self._items = None
+        else:
             world.touches += 1
         return self._resolved
 
@@ -156,6 +185,9 @@ class Value:
     def __getitem__(self, key: str | int) -> Value:
         """One entry of an object or list; one that is absent when it is not there."""
         node = self.node
+        known = self._entries.get(key)
+        if known is not None:
+            return known
         raw = node.raw
         if isinstance(raw, list) and isinstance(key, int):
             items = self.items()
@@ -168,7 +200,9 @@ class Value:
             inner = ABSENT
         else:
             inner = Unknown(doubt_of(raw) or "a single value in the place of an object", may_be_absent=True)
-        return Value(node.child(key, inner), self.world, self.owner, (*self.label, key))
+        found = Value(node.child(key, inner), self.world, self.owner, (*self.label, key))
+        self._entries[key] = found
+        return found
 
     def items(self) -> list[Value]:
         """The entries of a list, those under AWS::NoValue left out; none when the list is absent.
@@ -176,10 +210,17 @@ class Value:
         Raises:
             NotKnown: it is no list, or not known.
         """
-        if self.state is ABSENT:
+        node = self.node
+        if node.raw is ABSENT:
             return []
-        entries = list_entries(self.node, self.world)
-        return [Value(item, self.world, self.owner, (*self.label, at)) for at, item in entries]
+        if self._items is None:
+            world, touches = self.world, self.world.touches
+            entries = list_entries(node, world)
+            items = [Value(item, world, self.owner, (*self.label, at)) for at, item in entries]
+            if world.touches != touches:
+                return items  # which entries there are was decided in this reading
+            self._items = items
+        return list(self._items)
 
     def one_or_many(self) -> list[Value]:
         """The entries of a list, or the single value alone, as IAM policies write it; none when absent."""
@@ -390,13 +431,9 @@ class Value:
             return str(state)
         return "an object" if isinstance(state, dict) else shortened(as_text(state) or str(doubt_of(state)))
 
-    @contextmanager
-    def judged_apart(self) -> Iterator[None]:
+    def judged_apart(self) -> AbstractContextManager[None]:
         """A part of a rule that may end as not judged without ending the rest."""
-        try:
-            yield
-        except NotKnown as doubt:
-            self.world.doubts.append(doubt.reason)
+        return _Apart(self.world)
 
     def __repr__(self) -> str:
         """For debugging."""

@@ -72,9 +72,12 @@ class Resource:
         return self._section(name, (name,))
 
     def _section(self, name: str, label: tuple[str, ...]) -> Value:
-        model = self.model
-        node = Node(model.raw.get(name, ABSENT), model.template, (*model.path, name))
-        return Value(node, self.world, self, label)
+        model, world = self.model, self.world
+        known = world.sections.get((model, name))
+        if known is None:
+            node = Node(model.raw.get(name, ABSENT), model.template, (*model.path, name))
+            known = world.sections[model, name] = Value(node, world, self, label)
+        return known
 
     @property
     def depends_on(self) -> tuple[str, ...]:

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ultracluster.policy.states import NotKnown
 
 if TYPE_CHECKING:
-    from ultracluster.policy.model import AssemblyModel
+    from ultracluster.policy.model import AssemblyModel, ResourceModel
+    from ultracluster.policy.value import Value
     from ultracluster.policy.view import Resource
 
 __all__ = ["Choice", "ChoiceKind", "World", "remembered"]
@@ -91,6 +92,7 @@ class World:
         facts: what is noted for this reading.
         touches: how often a decision was asked for, made or remembered.
         defaults_read: how often the default of a parameter stood for its value.
+        sections: what was read of resources, kept for all readings: a value knows itself how long it holds.
     """
 
     __slots__ = (
@@ -102,6 +104,7 @@ class World:
         "doubts",
         "facts",
         "reading",
+        "sections",
         "touches",
         "trace",
     )
@@ -110,6 +113,7 @@ class World:
         """Begin a first reading with everything at its default."""
         self.assembly = assembly
         self.reading = 0
+        self.sections: dict[tuple[ResourceModel, str], Value] = {}
         self.touches = 0
         self._kept: dict[Hashable, _Kept] = {}
         self.restart({})
