@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ultracluster.plan.lustre_request import LustrePlan
     from ultracluster.plan.storage_client import StorageClient
 
-__all__ = ["check_lustre_clients", "efa_connections"]
+__all__ = ["check_lustre_clients", "efa_connections", "shares_block"]
 
 _OS = re.compile(r"([a-z]+)[-_ ]?(\d+(?:\.\d+)?)?.*", re.IGNORECASE)
 
@@ -122,17 +122,22 @@ def _serves(os: str) -> bool:
     return least is None or version >= least
 
 
-def _check_addresses(lustre: LustrePlan, client: StorageClient, cidr: str | None) -> Iterator[Finding]:
-    if cidr is None:
-        return
+def shares_block(one: str, other: str) -> bool:
+    """Whether two address ranges lie in the same block, as large as EFA to Lustre needs it."""
     length = lustre_facts().efa_same_prefix_length
-    block = ip_network(cidr, strict=False)
-    if block.prefixlen < length:
+    networks = [ip_network(text, strict=False) for text in (one, other)]
+    if any(network.prefixlen < length for network in networks):
+        return False
+    return networks[0].supernet(new_prefix=length) == networks[1].supernet(new_prefix=length)
+
+
+def _check_addresses(lustre: LustrePlan, client: StorageClient, cidr: str | None) -> Iterator[Finding]:
+    length = lustre_facts().efa_same_prefix_length
+    if cidr is None or ip_network(cidr, strict=False).prefixlen < length:
         return
-    around = block.supernet(new_prefix=length)
+    around = ip_network(cidr, strict=False).supernet(new_prefix=length)
     for each in client.cidrs:
-        network = ip_network(each, strict=False)
-        if network.prefixlen < length or network.supernet(new_prefix=length) != around:
+        if not shares_block(cidr, each):
             yield finding(
                 "UC-LUS-011",
                 f"{client.subject}.subnets",

@@ -13,7 +13,9 @@ from ultracluster.policy.view import Resource
 from ultracluster.policy.world import remembered
 
 __all__ = [
+    "PEER_KEYS",
     "SECURITY_GROUP",
+    "Direction",
     "GroupRule",
     "Peer",
     "allows_all",
@@ -23,6 +25,8 @@ __all__ = [
     "egress",
     "has_default_egress",
     "ingress",
+    "protocol_and_ports",
+    "rule_entries",
     "security_group",
 ]
 
@@ -32,6 +36,11 @@ _ALL_PORTS = (0, 65535)
 _NUMBERS = {"6": "tcp", "17": "udp", "1": "icmp", "58": "icmpv6"}
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Direction = Literal["ingress", "egress"]
+PEER_KEYS = {
+    "ingress": ("SourceSecurityGroupId", "SourcePrefixListId"),
+    "egress": ("DestinationSecurityGroupId", "DestinationPrefixListId"),
+}
+"""Where a rule names a group or a prefix list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +131,18 @@ def has_default_egress(group: Resource) -> bool:
 
 
 def _rules(group: Resource, direction: Direction) -> Iterator[GroupRule]:
-    for entry in _entries(group, direction):
+    for entry in rule_entries(group, direction):
         yield _rule(entry, direction)
 
 
-def _entries(group: Resource, direction: Direction) -> Iterator[Value]:
-    """The separate rules first: where the inline list is not known, they may still decide."""
+def rule_entries(group: Resource, direction: Direction) -> Iterator[Value]:
+    """The rules as they are written, inline and separate.
+
+    The separate ones come first: where the inline list is not known, they may still decide.
+
+    Raises:
+        NotKnown: the inline list is not known.
+    """
     inline, kind = ("SecurityGroupIngress", _INGRESS) if direction == "ingress" else ("SecurityGroupEgress", _EGRESS)
     for resource in group.referrers(kind):
         if resource.get("GroupId").resource(SECURITY_GROUP) == group:
@@ -136,20 +151,24 @@ def _entries(group: Resource, direction: Direction) -> Iterator[Value]:
 
 
 def _rule(entry: Value, direction: Direction) -> GroupRule:
+    return GroupRule(entry, *protocol_and_ports(entry), _peer(entry, direction))
+
+
+def protocol_and_ports(entry: Value) -> tuple[str, int, int]:
+    """Protocol, first and last port of a rule.
+
+    Raises:
+        NotKnown: one of them is not known.
+    """
     text = entry["IpProtocol"].text().lower()
     protocol = _NUMBERS.get(text, text)
     first, last = entry["FromPort"].integer(-1), entry["ToPort"].integer(-1)
     whole = protocol == "-1" or first == -1
-    ports = _ALL_PORTS if whole else (first, last if last != -1 else first)
-    return GroupRule(entry, protocol, *ports, _peer(entry, direction))
+    return protocol, *(_ALL_PORTS if whole else (first, last if last != -1 else first))
 
 
 def _peer(entry: Value, direction: Direction) -> Peer:
-    group_key, prefix_key = (
-        ("SourceSecurityGroupId", "SourcePrefixListId")
-        if direction == "ingress"
-        else ("DestinationSecurityGroupId", "DestinationPrefixListId")
-    )
+    group_key, prefix_key = PEER_KEYS[direction]
     for key in ("CidrIp", "CidrIpv6"):
         if entry[key].exists:
             return Peer(cidr=entry[key].text())
@@ -174,7 +193,7 @@ def allows_all(group: Resource, peer: Resource, direction: Direction) -> bool:
 def _all_traffic(group: Resource, direction: Direction) -> Iterator[GroupRule]:
     """The rules for all traffic, a doubt about one of them at the end: a rule that is known may decide without it."""
     doubts: list[NotKnown] = []
-    entries = _entries(group, direction)
+    entries = rule_entries(group, direction)
     while True:
         try:
             entry = next(entries, None)
