@@ -362,3 +362,37 @@ def test_the_words_of_a_service_reach_the_stack_event(stacks):
     assert "does not exist" in reason
     assert "b'" not in reason
     assert "{" not in reason
+
+
+ANSWER = """
+import json, urllib.request
+def handler(event, context):
+    answer = {"Sum": int(event["ResourceProperties"]["A"]) + 1}
+    body = json.dumps({"Status": "SUCCESS", "PhysicalResourceId": "made", "Data": answer})
+    urllib.request.urlopen(urllib.request.Request(event["ResponseURL"], data=body.encode(), method="PUT"))
+"""
+
+
+def test_a_custom_resource_whose_function_brings_everything_runs(stacks):
+    trust = {
+        "Statement": [{"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}]
+    }
+    resources = {
+        "Role": {
+            "Type": "AWS::IAM::Role",
+            "Properties": {"AssumeRolePolicyDocument": {"Version": "2012-10-17", **trust}},
+        },
+        "Function": {
+            "Type": "AWS::Lambda::Function",
+            "Properties": {
+                "Code": {"ZipFile": ANSWER},
+                "Handler": "index.handler",
+                "Runtime": "python3.12",
+                "Role": {"Fn::GetAtt": ["Role", "Arn"]},
+            },
+        },
+        "Sum": {"Type": "Custom::Sum", "Properties": {"ServiceToken": {"Fn::GetAtt": ["Function", "Arn"]}, "A": 41}},
+    }
+    name, status = stacks.create(resources, Outputs={"Sum": {"Value": {"Fn::GetAtt": ["Sum", "Sum"]}}})
+    assert status == "CREATE_COMPLETE", stacks.reasons(name)
+    assert stacks.outputs(name)["Sum"] == "42"

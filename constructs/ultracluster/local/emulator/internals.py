@@ -56,6 +56,7 @@ REQUIRED: Mapping[str, tuple[str, ...]] = {
         "_iam_ip_delete",
         "_with_stack_tags",
     ),
+    "services.cloudformation.custom_resource": ("invoke_custom_resource",),
     "services.cloudformation.stacks": ("_add_event", "_deploy_stack_async", "_delete_stack_async"),
     "services.ec2": ("_ACTION_MAP", "_lt_data_xml"),
     "services.autoscaling": ("_ACTION_MAP", "_asgs", "_hooks", "_hook_record", "_reconcile_instances"),

@@ -13,6 +13,8 @@ __all__ = ["install_repairs"]
 
 _MATH = "metric math"
 _CREATE_ARGUMENTS = 3
+_ANSWER_SECONDS = 30
+"""How long the function of a custom resource may take; what runs here takes a few seconds."""
 Answer = tuple[int, dict[str, str], bytes]
 
 
@@ -27,6 +29,8 @@ def install_repairs() -> None:
     for step in ("create", "update"):
         table["AWS::AutoScaling::AutoScalingGroup"][step] = _group(table["AWS::AutoScaling::AutoScalingGroup"][step])
     _name_profiles(table["AWS::IAM::InstanceProfile"])
+    functions = part("services.cloudformation.custom_resource")
+    functions.invoke_custom_resource = _bounded(functions.invoke_custom_resource)
 
 
 def _launch_template_data(data: Mapping[str, Any]) -> str:
@@ -116,3 +120,18 @@ def _name_profiles(table: dict[str, Any]) -> None:
     table["create"] = lambda *arguments: named(create(*arguments))
     table["update"] = lambda identifier, *rest: named(update(arn(identifier), *rest))
     table["delete"] = lambda identifier, properties: delete(arn(identifier), properties)
+
+
+def _bounded(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A custom resource whose function does not answer fails soon and says why; on AWS it would take an hour."""
+
+    def invoked(request: str, logical_id: str, properties: Mapping[str, Any], *rest: Any, **named: Any) -> Any:
+        try:
+            return original(request, logical_id, {**properties, "ServiceTimeout": _ANSWER_SECONDS}, *rest, **named)
+        except TimeoutError as error:
+            raise ValueError(
+                f"the function of custom resource {logical_id} did not answer within {_ANSWER_SECONDS} s: the embedded"
+                " AWS runs functions that bring everything they import, and has no AWS SDK for them"
+            ) from error
+
+    return invoked
