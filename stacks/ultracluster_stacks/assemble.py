@@ -56,7 +56,14 @@ def assemble(scope: Construct, cluster_file: Path, *, now: datetime | None = Non
     now = now or datetime.now(UTC)
     spec, plan = plan_file(cluster_file, now=now)
     env = cdk.Environment(account=spec.account, region=spec.region)
-    network = NetworkStack(scope, f"{spec.name}-network", plan=plan.network, flow_logs=spec.network.flow_logs, env=env)
+    network = NetworkStack(
+        scope,
+        f"{spec.name}-network",
+        plan=plan.network,
+        flow_logs=spec.network.flow_logs,
+        holds_retained_storage=any(lustre.removal_policy == "retain" for lustre in plan.lustre),
+        env=env,
+    )
     storage = StorageStack(
         scope, f"{spec.name}-storage", spec=spec.storage, plan=plan, network=network.network, env=env
     )

@@ -25,7 +25,14 @@ class NetworkStack(cdk.Stack):
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, plan: NetworkPlan, flow_logs: bool, env: cdk.Environment
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        plan: NetworkPlan,
+        flow_logs: bool,
+        holds_retained_storage: bool,
+        env: cdk.Environment,
     ) -> None:
         super().__init__(scope, construct_id, env=env, description="network of a training cluster")
         if plan.existing is not None:
@@ -39,6 +46,9 @@ class NetworkStack(cdk.Stack):
             nat_gateways=plan.nat_gateways,
             interface_endpoints=plan.interface_endpoints,
             flow_logs=flow_logs,
+            removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+            if holds_retained_storage
+            else cdk.RemovalPolicy.DESTROY,
         )
 
     def _existing(self, existing: ExistingNetwork) -> ClusterNetwork:

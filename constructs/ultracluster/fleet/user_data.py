@@ -47,7 +47,7 @@ def render_user_data(stack: cdk.Stack, plan: UserDataPlan, slots: Mapping[str, s
 def _mapping(stack: cdk.Stack, shared: Mapping[str, str]) -> str:
     """Put the texts into the stack's mapping, which is made on first use; returns its name."""
     found = stack.node.try_find_child(_MAPPING)
-    mapping = cdk.CfnMapping(stack, _MAPPING) if found is None else cast("cdk.CfnMapping", found)
+    mapping = cdk.CfnMapping(stack, _MAPPING, lazy=False) if found is None else cast("cdk.CfnMapping", found)
     for key, text in shared.items():
         mapping.set_value(key, _SECOND_KEY, text)
     return mapping.logical_id

@@ -53,6 +53,9 @@ class ClusterNetwork(Construct):
             (`ultracluster.facts.endpoints`), none for an empty list.
         flow_logs: whether all flows are logged.
         flow_log_retention_days: how long they are kept.
+        removal_policy: what becomes of the VPC and its storage subnets when they leave the template; they cost nothing.
+            Choose `RETAIN_ON_UPDATE_OR_DELETE` where file systems in them are retained: a subnet in use cannot be
+            deleted, and the deletion of the stack would end in an error. What costs money goes either way.
 
     Attributes:
         plan: the decisions; `None` for an existing network.
@@ -89,6 +92,7 @@ class ClusterNetwork(Construct):
         interface_endpoints: Sequence[str] | None = None,
         flow_logs: bool = True,
         flow_log_retention_days: int = FLOW_LOG_RETENTION_DAYS,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
         super().__init__(scope, construct_id)
         region = cdk.Stack.of(self).region
@@ -113,6 +117,9 @@ class ClusterNetwork(Construct):
         self.endpoints = self._endpoints(plan, vpc_id)
         if flow_logs:
             self.flow_logs = FlowLogs(self, "FlowLogs", vpc_id=vpc_id, retention_days=flow_log_retention_days)
+        if removal_policy != cdk.RemovalPolicy.DESTROY:
+            for kept in (self.cfn_vpc, *(zone.storage_subnet for zone in self.zones.values())):
+                kept.apply_removal_policy(removal_policy)
         self.vpc = self._import_vpc(plan, vpc_id)
 
     @staticmethod

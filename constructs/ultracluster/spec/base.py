@@ -9,7 +9,7 @@ Errors raised: `pydantic.ValidationError` (a `ValueError`) from every model; the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Self, TypeVar
+from typing import Annotated, ClassVar, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, Strict, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
@@ -87,8 +87,7 @@ def _is_echo(error: Mapping[str, object], meant: frozenset[str]) -> bool:
 
 def _details(model: type[SpecModel], error: Mapping[str, object]) -> InitErrorDetails:
     """The same error, explained; one that a model further inside explained already is passed on as it is."""
-    loc = error["loc"]
-    assert isinstance(loc, tuple)
+    loc = cast("tuple[int | str, ...]", error["loc"])
     if is_explained(error):
         context = error["ctx"]
         fault = PydanticCustomError(str(error["type"]), "{message}", context)  # type: ignore[arg-type]

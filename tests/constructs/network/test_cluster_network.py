@@ -267,3 +267,18 @@ def test_an_existing_vpc_needs_fleet_subnets(stack):
 
 def test_the_template_passes_the_registry_schemas(network, stack, synth):
     assert lint_errors(synth(stack)) == []
+
+
+def test_a_network_that_holds_retained_storage_leaves_vpc_and_storage_subnets(stack, synth):
+    keep = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+    ClusterNetwork(stack, "Network", availability_zones=["us-east-1a", "us-east-1b"], removal_policy=keep)
+    kept = {
+        body["Properties"]["CidrBlock"]: body["DeletionPolicy"]
+        for body in synth(stack)["Resources"].values()
+        if "DeletionPolicy" in body and "CidrBlock" in body["Properties"]
+    }
+    assert kept == {
+        "10.0.0.0/16": "RetainExceptOnCreate",
+        "10.0.16.0/21": "RetainExceptOnCreate",
+        "10.0.48.0/21": "RetainExceptOnCreate",
+    }
