@@ -41,7 +41,13 @@ class _Page:
             name = block.word_after("file")
             if name is not None:
                 (self.folder / name).write_text(block.text, encoding="utf-8")
-        run = {"bash": self._commands, "python": self._python, "text": self._output, "yaml": self._cluster_file}
+        run = {
+            "bash": self._commands,
+            "json": self._output,
+            "python": self._python,
+            "text": self._output,
+            "yaml": self._cluster_file,
+        }
         for block in found:
             if block.language in run and "elsewhere" not in block.words:
                 run[block.language](block)
