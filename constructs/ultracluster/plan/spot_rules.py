@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ultracluster.plan.capacity_options import Spot
     from ultracluster.plan.spot import SpotRequest
 
-__all__ = ["spot_findings"]
+__all__ = ["check_strategies", "spot_findings"]
 
 _LOWEST_PRICE = "lowest-price"
 _SPOT_STRATEGIES = (
@@ -41,7 +41,7 @@ def spot_findings(
         *_check_sold(request, subject),
         *_check_limits(request, groups, subject),
         *_check_numbers(request, f"{subject}.capacity"),
-        *_check_strategies(request.spot, f"{subject}.capacity"),
+        *check_strategies(request.spot, f"{subject}.capacity"),
         *_check_fabric(request, efa, groups, subject),
     )
 
@@ -94,7 +94,8 @@ def _check_numbers(request: SpotRequest, place: str) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _check_strategies(spot: Spot, place: str) -> tuple[Finding, ...]:
+def check_strategies(spot: Spot, place: str) -> tuple[Finding, ...]:
+    """UC-SPT-002, 008 and 009: strategies that go with what they are for; `place` is the path of the Spot settings."""
     found: list[Finding] = []
     strategy = spot.allocation_strategy
     where = f"{place}.allocation_strategy"
