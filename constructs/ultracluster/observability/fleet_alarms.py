@@ -62,7 +62,8 @@ class FleetAlarms(Construct):
         utilization_threshold_percent: mean use of the accelerators below which the fleet is idle; the table's 70 if
             `None`.
         idle_alarm: switch it off for a fleet that waits for jobs on purpose.
-        interruption_queue_name, interruption_dead_letter_queue_name: literal names of the queues of a Spot fleet.
+        interruption_queue_name: literal name of the interruption queue of a Spot fleet.
+        interruption_dead_letter_queue_name: likewise of its dead-letter queue.
         overview_topic: if given, a composite alarm over all of these tells it once, however many of them fire.
 
     Attributes:
