@@ -104,6 +104,8 @@ class LustreFacts:
     link_path_length: int
     link_repository_path_length: tuple[int, int]
     link_events: tuple[str, ...]
+    link_role: str
+    link_key_actions: tuple[str, ...]
     mount_options: tuple[str, ...]
     checkpoint_share: float
 
@@ -193,6 +195,8 @@ def lustre_facts() -> LustreFacts:
         link_path_length=links["file_system_path_length"],
         link_repository_path_length=_pair(links["repository_path_length"]),
         link_events=tuple(links["events"]),
+        link_role=links["role"],
+        link_key_actions=tuple(links["key_actions"]),
         mount_options=tuple(value["mount_options"]),
         checkpoint_share=value["checkpoint_share"],
     )
