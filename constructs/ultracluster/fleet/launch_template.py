@@ -58,7 +58,7 @@ def launch_template(
     """
     types = layout.instance_types
     name = parts.placement_group_name
-    return _Template(
+    template = _Template(
         scope,
         construct_id,
         launch_template_data=_Template.LaunchTemplateDataProperty(
@@ -82,6 +82,10 @@ def launch_template(
             user_data=user_data,
         ),
     )
+    if 0 < layout.interfaces.efa_count < layout.interfaces.efa_available:
+        # For the policy rules, which else expect every fabric device of the type.
+        template.add_metadata("ultracluster", {"efa_interfaces": layout.interfaces.efa_count})
+    return template
 
 
 def _network_interfaces(

@@ -97,7 +97,7 @@ REFERS = {"CapacityReservationTarget": {"CapacityReservationId": {"Ref": "Cr"}}}
 
 @pytest.mark.parametrize("market", ["capacity-block", "spot"])
 def test_a_reservation_with_another_market_type(market):
-    found = template(Lt=bought(market, REFERS), Cr=reservation(), Nodes=group())
+    found = template(Lt=bought(market, REFERS), Cr=reservation(), Nodes=group(CapacityRebalance=True))
     assert_finds("UC-CAP-003", found, place=f"MarketType: {market} with Cr, which is an On-Demand reservation")
     assert own_ids(found) == {"UC-CAP-003"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -287,6 +288,15 @@ def test_bootstraps_under_opposite_conditions():
 
 # UC-SPT-013
 
+
+def as_text(rule: dict[str, Any]) -> dict[str, Any]:
+    """The same rule with its pattern in one text, as some templates write it."""
+    return {
+        **rule,
+        "Properties": {**rule["Properties"], "EventPattern": json.dumps(rule["Properties"]["EventPattern"])},
+    }
+
+
 ACCOUNT = "arn:aws:ec2:us-east-1:111122223333:instance/i-0123456789abcdef0"
 ZONE = "arn:aws:ec2:us-east-1a:instance/i-0123456789abcdef0"
 
@@ -326,3 +336,24 @@ def test_a_filter_that_warnings_pass(rule):
 )
 def test_an_unknown_pattern_is_not_judged(rule):
     assert_not_judged("UC-SPT-013", template(PARAMETERS, Rule=rule))
+
+
+def test_a_pattern_in_one_text():
+    found = template(Rule=as_text(hears(WARNING, resources=[{"prefix": ACCOUNT}])))
+    assert_finds("UC-SPT-013", found, place=f"Rule EventPattern: {ACCOUNT} has an account")
+    assert_passes("UC-SPT-013", template(Rule=as_text(hears(WARNING, resources=[ZONE]))))
+    assert_not_judged("UC-SPT-013", template(Rule=as_text(hears(WARNING, resources=[{"wildcard": "*"}]))))
+    broken = hears(WARNING)
+    broken["Properties"]["EventPattern"] = "{source: aws.ec2}"
+    assert_not_judged("UC-SPT-013", template(Rule=broken))
+
+
+def test_a_rule_in_one_text_is_heard():
+    assert_passes(
+        "UC-SPT-004", template(Lt=PLAIN, Nodes=FLEET, Rule=as_text(hears(WARNING, RECOMMENDATION))), is_app=True
+    )
+
+
+def test_a_rule_that_runs_by_the_clock():
+    rule = {"Type": "AWS::Events::Rule", "Properties": {"ScheduleExpression": "rate(1 day)"}}
+    assert_passes("UC-SPT-013", template(Rule=rule))

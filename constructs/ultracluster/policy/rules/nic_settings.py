@@ -128,8 +128,10 @@ def deleted_with_the_instance(launch_template: Resource) -> Iterator[Problem]:
     if kept:
         more = f" ({len(kept) - 1} more like it)" if len(kept) > 1 else ""
         written = kept[0]["DeleteOnTermination"]
-        message = f"DeleteOnTermination is {written.shown}, so the interface outlives its instance{more}"
-        yield Problem(written if written.exists else kept[0], message)
+        why = "so the interface outlives its instance"
+        if not written.exists:
+            why = "and EC2 does not document that it deletes a secondary interface then"
+        yield Problem(written if written.exists else kept[0], f"DeleteOnTermination is {written.shown}, {why}{more}")
 
 
 def _is_deleted(entry: Value) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ultracluster.facts.compute_limits import limit_list
 from ultracluster.plan.mime import MARKER
-from ultracluster.policy.graph.events import EVENT_RULE, hears, is_heard
+from ultracluster.policy.graph.events import EVENT_RULE, MARK, hears, is_heard, pattern_texts
 from ultracluster.policy.graph.fleets import AUTO_SCALING_GROUP, EC2_FLEET, SPOT_FLEET
 from ultracluster.policy.graph.launch_templates import named_launch_template, uses_of
 from ultracluster.policy.graph.roles import Statement, statements_of
@@ -138,13 +138,14 @@ def _is_marked(launch_template: Resource) -> bool:
 @rule("UC-SPT-013", on=EVENT_RULE)
 def pattern_takes_the_arns_of_notices(found: Resource) -> Iterator[Problem]:
     """A rule for interruption warnings does not wait for an ARN with Region and account."""
-    listed = found.get("EventPattern", "resources")
-    if not listed.exists or not hears(found, limit_list("spot_notices")[0]):
+    listed = pattern_texts(found, "resources") if found.get("EventPattern").exists else None
+    if listed is None or not hears(found, limit_list("spot_notices")[0]):
         return
-    for entry in listed.items():
-        with entry.judged_apart():
-            value = entry["prefix"] if entry.is_object and entry["prefix"].exists else entry
-            if not value.is_object and _ACCOUNT_ARN.match(value.known_text(_UNKNOWN)):
-                message = f"{value.shown} has an account, the ARN of a Spot interruption warning has the zone alone"
-                yield Problem(value, message)
-                return
+    for entry in listed:
+        if isinstance(entry, NotKnown):
+            found.world.doubts.append(entry.reason)
+        elif _ACCOUNT_ARN.match(entry.text.replace(MARK, _UNKNOWN)):
+            shown = entry.text.replace(MARK, "...")
+            message = f"{shown} has an account, the ARN of a Spot interruption warning has the zone alone"
+            yield Problem(entry.where, message)
+            return
