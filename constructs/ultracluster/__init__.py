@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from ultracluster.plan.network_interfaces import InterfaceLayout, NetworkInterface
     from ultracluster.plan.placement import ExistingPlacementGroup, NoPlacement
     from ultracluster.plan.volumes import RootVolume
+    from ultracluster.policy.check import check_template
+    from ultracluster.policy.plugin import UltraClusterChecks
     from ultracluster.spec.loader import load_cluster
     from ultracluster.spot.spot_training_fleet import SpotTrainingFleet
     from ultracluster.storage.bucket_access import BucketAccess
@@ -92,7 +94,9 @@ _MODULES = {
     "TrainingFleet": "fleet.training_fleet",
     "Transition": "plan.buckets",
     "Ubuntu": "plan.images",
+    "UltraClusterChecks": "policy.plugin",
     "catalog": "facts.instances",
+    "check_template": "policy.check",
     "instance_type": "facts.instances",
     "load_cluster": "spec.loader",
     "plan_cluster": "plan.cluster",
@@ -143,7 +147,9 @@ __all__ = [
     "TrainingFleet",
     "Transition",
     "Ubuntu",
+    "UltraClusterChecks",
     "catalog",
+    "check_template",
     "instance_type",
     "load_cluster",
     "plan_cluster",

@@ -7,7 +7,11 @@ from typing import Any
 
 from ultracluster.policy.document import Document, read_document
 from ultracluster.policy.engine import Judged, judge
+from ultracluster.policy.explore import explore
 from ultracluster.policy.load import assembly_of
+from ultracluster.policy.model import Environment
+from ultracluster.policy.view import Resource
+from ultracluster.policy.world import World
 
 
 @dataclass(frozen=True)
@@ -66,3 +70,28 @@ def assert_not_judged(rule_id: str, *templates: str | dict[str, Any], is_app: bo
     outcome = judged(*templates, is_app=is_app)
     assert not outcome.of(rule_id)
     assert rule_id in outcome.not_judged
+
+
+def reading(template: str | dict[str, Any], read: Any, *siblings: str | dict[str, Any], **environment: str) -> Any:
+    """What a function of a world says in every reading: the exploration of faults and doubts.
+
+    Args:
+        template: the template whose resource `X` is handed to `read`.
+        read: a rule over that resource.
+        siblings: further templates of the assembly.
+        environment: region, account or stack_name.
+    """
+    documents = [
+        read_document(f"template{at}.yaml", text.encode())
+        if isinstance(text, str)
+        else Document(f"template{at}", "", text)
+        for at, text in enumerate((template, *siblings))
+    ]
+    assembly = assembly_of(documents, environment=Environment(**environment))
+    model = assembly.templates[0].resources["X"]
+
+    def view(world: World) -> Any:
+        resource = Resource(model, world)
+        return read(resource) if resource.exists else ()
+
+    return explore(World(assembly), view)

@@ -117,8 +117,9 @@ def check_loaded(
     remaining = [*sorted_out.open, *_about_acknowledgements(sorted_out, options)]
     baseline = options.baseline
     known = [each for each in remaining if each.fingerprint in baseline] if baseline else []
+    known_ids = set(map(id, known))
     return Report(
-        findings=in_order(each for each in remaining if each not in known),
+        findings=in_order(each for each in remaining if id(each) not in known_ids),
         acknowledged=tuple(sorted_out.acknowledged),
         known=in_order(known),
         not_judged=not_judged,

@@ -22,6 +22,8 @@ MOST_BYTES = 8_000_000
 # Far below the limit of CloudFormation there is nothing to count.
 _SMALL = 500_000
 _RESOURCE_TYPE = re.compile(r"[A-Za-z0-9]+::[A-Za-z0-9:@_-]+$")
+# What YAML counts as a new line.
+_YAML_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
@@ -92,11 +94,11 @@ class Document:
 
     @cached_property
     def _lines(self) -> list[str]:
-        return self.text.splitlines()
+        return self.text.split("\n") if self.is_json else _YAML_BREAK.split(self.text)
 
     def line(self, number: int) -> str:
         """A source line, from 1; empty beyond the text."""
-        return self._lines[number - 1] if 1 <= number <= len(self._lines) else ""
+        return self._lines[number - 1].rstrip("\r") if 1 <= number <= len(self._lines) else ""
 
     def position(self, path: Path) -> Position | None:
         """The place of a value, or of the nearest that is written around it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ultracluster.policy.conditions import condition_holds, symbol_of
 from ultracluster.policy.mentions import static_text
@@ -204,25 +204,25 @@ def _find_in_map(node: Node, world: World) -> Node:
     parts = _children(node)
     default = parts[3].raw if len(parts) > 3 else None  # noqa: PLR2004 - the fourth part holds the default
     keys = [literal(resolve(part, world)) for part in parts[:3]]
-    rows: Any = node.template.section("Mappings").get(str(keys[0])) if keys else None
-    place = ("Mappings", *map(str, keys))
-    for key in keys[1:]:
-        rows = _row(rows, key)
-    if rows is not None:
-        return resolve(Node(rows, node.template, place), world)
+    mapping = node.template.section("Mappings").get(str(keys[0])) if keys else None
+    found = _one_row(mapping, keys[1:])
+    if found is not None:
+        return resolve(Node(found, node.template, ("Mappings", *map(str, keys))), world)
     if isinstance(default, dict) and "DefaultValue" in default and None not in keys:
         return resolve(parts[3].child("DefaultValue", default["DefaultValue"]), world)
     return unknown(node, "Fn::FindInMap by a key that is not known")
 
 
-def _row(rows: object, key: str | None) -> object:
-    """One row; where the key is open but all rows are alike, any of them."""
-    if not isinstance(rows, dict) or not rows:
-        return None
-    if key is not None:
-        return rows.get(key)
-    first, *others = rows.values()
-    return first if all(other == first for other in others) else None
+def _one_row(mapping: object, keys: list[str | None]) -> object:
+    """What a mapping holds; where a key is open but every row says the same, that."""
+    rows = [mapping]
+    for key in keys:
+        tables = [row for row in rows if isinstance(row, dict)]
+        if len(tables) < len(rows):
+            return None
+        found = [[*row.values()] if key is None else [row.get(key)] for row in tables]
+        rows = [row for group in found for row in group]
+    return rows[0] if rows and all(row == rows[0] for row in rows) else None
 
 
 def _sub(node: Node, world: World) -> Node:
