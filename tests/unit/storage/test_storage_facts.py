@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from ultracluster.facts import efs, lustre, s3
+from ultracluster.facts import efs, lustre, openzfs, s3
 from ultracluster.facts.lustre import deployment, deployments, lustre_facts
 
-FILES = [lustre.DATA_FILE, efs.DATA_FILE, s3.DATA_FILE]
+FILES = [lustre.DATA_FILE, efs.DATA_FILE, openzfs.DATA_FILE, s3.DATA_FILE]
 
 
 def cited(value: Any) -> Iterator[str]:
