@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -16,7 +17,16 @@ if TYPE_CHECKING:
     from ultracluster.facts.instances import InstanceType
     from ultracluster.plan.network_interfaces import InterfaceKind
 
-__all__ = ["InterfaceList", "catalogued_types", "has_fabric", "interface_list", "is_launched", "requested_efa"]
+__all__ = [
+    "InterfaceList",
+    "catalogued_types",
+    "has_fabric",
+    "held_in",
+    "integer_in",
+    "interface_list",
+    "is_launched",
+    "requested_efa",
+]
 
 _KINDS = ("interface", "efa", "efa-only")
 # What an entry without an InterfaceType is.
@@ -46,7 +56,7 @@ class InterfaceList:
         Raises:
             NotKnown: one of them is not known, also where an interface that exists already is attached.
         """
-        return [_kind(entry) for entry in self.values]
+        return _kinds(self.launch_template)
 
     @property
     def fabric(self) -> list[Value]:
@@ -64,7 +74,7 @@ class InterfaceList:
         Raises:
             NotKnown: one of them is not known.
         """
-        return tuple(_placed(entry) for entry in self.values)
+        return _entries(self.launch_template)
 
     @property
     def is_plain(self) -> bool:
@@ -83,7 +93,32 @@ class InterfaceList:
         return entry[key] if key and entry[key].exists else entry
 
 
+def held_in(entry: Value, names: Sequence[str]) -> list[str]:
+    """Those properties that an entry may have: asking each of thirty entries for ten that are not there is not free."""
+    raw = entry.state
+    if not isinstance(raw, dict) or any(key.startswith("Fn::") for key in raw):
+        return list(names)
+    return [name for name in names if name in raw]
+
+
+def integer_in(entry: Value, key: str, default: int | None = None) -> int | None:
+    """A whole number of an entry, without detour where it is written as one.
+
+    Raises:
+        NotKnown: it is not known.
+    """
+    raw = entry.state
+    written = raw.get(key) if isinstance(raw, dict) else None
+    if type(written) is int:
+        return written
+    return entry[key].integer(default)
+
+
 def _kind(entry: Value) -> str:
+    raw = entry.state
+    written = raw.get("InterfaceType") if isinstance(raw, dict) else None
+    if isinstance(written, str) and written in _KINDS:
+        return written
     kind = entry["InterfaceType"]
     if not kind.exists and entry["NetworkInterfaceId"].exists:
         raise NotKnown("the kind of an interface that exists already")
@@ -93,12 +128,26 @@ def _kind(entry: Value) -> str:
     return text
 
 
-def _placed(entry: Value) -> NetworkInterfaceEntry:
-    return NetworkInterfaceEntry(
-        card=entry["NetworkCardIndex"].integer(None),
-        device=entry["DeviceIndex"].integer(),
-        kind=cast("InterfaceKind", _kind(entry)),
-    )
+@remembered
+def _kinds(launch_template: Resource) -> list[str]:
+    found = interface_list(launch_template)
+    return [_kind(entry) for entry in found.values] if found else []
+
+
+@remembered
+def _entries(launch_template: Resource) -> tuple[NetworkInterfaceEntry, ...]:
+    found = interface_list(launch_template)
+    values = found.values if found else []
+    kinds = _kinds(launch_template)
+    return tuple(_placed(entry, kind) for entry, kind in zip(values, kinds, strict=True))
+
+
+def _placed(entry: Value, kind: str) -> NetworkInterfaceEntry:
+    device = integer_in(entry, "DeviceIndex")
+    if device is None:
+        raise NotKnown("DeviceIndex is absent")
+    card = integer_in(entry, "NetworkCardIndex")
+    return NetworkInterfaceEntry(card=card, device=device, kind=cast("InterfaceKind", kind))
 
 
 @remembered

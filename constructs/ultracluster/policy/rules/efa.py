@@ -30,19 +30,30 @@ def groups_let_the_fabric_through(launch_template: Resource) -> Iterator[Problem
     """Every fabric device has a group that allows all traffic to and from itself."""
     found = interface_list(launch_template)
     fabric = found.fabric if found else []
-    entries = [_checked(at, entry) for at, entry in enumerate(fabric)]
+    known: dict[str, bool | None] = {}
+    entries = [_checked(at, entry, known) for at, entry in enumerate(fabric)]
     for one in check_interface_groups(entries, subject=""):
         entry = fabric[int(one.subject.strip("[]"))]
         yield Problem(entry["Groups"], one.message, one.fix)
 
 
-def _checked(at: int, entry: Value) -> NetworkInterfaceEntry:
-    allows: bool | None = None
+def _checked(at: int, entry: Value, known: dict[str, bool | None]) -> NetworkInterfaceEntry:
+    # The same groups stand in most entries.
+    key = str(entry.state)
+    raw = entry.state
+    if isinstance(raw, dict):
+        key = str([raw.get(name) for name in ("Groups", "NetworkInterfaceId")])
+    if key not in known:
+        known[key] = _allows(entry)
+    return NetworkInterfaceEntry(card=None, device=at, kind="efa", allows_efa=known[key])
+
+
+def _allows(entry: Value) -> bool | None:
     with entry.judged_apart():
         groups = entry["Groups"]
         if groups.exists and not entry["NetworkInterfaceId"].exists:
-            allows = _any_lets_through(groups.items())
-    return NetworkInterfaceEntry(card=None, device=at, kind="efa", allows_efa=allows)
+            return _any_lets_through(groups.items())
+    return None
 
 
 def _any_lets_through(groups: list[Value]) -> bool:

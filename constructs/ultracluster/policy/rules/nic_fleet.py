@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ultracluster.policy.graph.interfaces import InterfaceList, catalogued_types, has_fabric, interface_list
+from ultracluster.policy.graph.interfaces import (
+    InterfaceList,
+    catalogued_types,
+    has_fabric,
+    held_in,
+    integer_in,
+    interface_list,
+)
 from ultracluster.policy.graph.launch_templates import (
     CONSUMERS,
     LAUNCH_TEMPLATE,
@@ -52,7 +59,8 @@ def _is_multiple(launch_template: Resource) -> bool:
 def subnets_are_those_of_the_fleet(launch_template: Resource) -> Iterator[Problem]:
     """Entries name no subnet, or the only one of their fleet."""
     found = interface_list(launch_template)
-    named = [entry["SubnetId"] for entry in found.values if entry["SubnetId"].exists] if found else []
+    holders = [entry for entry in found.values if held_in(entry, ("SubnetId",))] if found else []
+    named = [entry["SubnetId"] for entry in holders if entry["SubnetId"].exists]
     if not named:
         return
     for use in users_of(launch_template):
@@ -123,4 +131,4 @@ def _needs_cards(launch_template: Resource) -> bool:
     found = interface_list(launch_template)
     if found is None:
         return False
-    return has_fabric(launch_template) or any(entry["NetworkCardIndex"].integer(0) for entry in found.values)
+    return has_fabric(launch_template) or any(integer_in(entry, "NetworkCardIndex") for entry in found.values)

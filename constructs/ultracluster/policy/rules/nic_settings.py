@@ -9,7 +9,7 @@ from ultracluster.plan.interface_rules import (
     check_interface_addresses,
     check_interface_groups,
 )
-from ultracluster.policy.graph.interfaces import InterfaceList, interface_list
+from ultracluster.policy.graph.interfaces import InterfaceList, held_in, integer_in, interface_list
 from ultracluster.policy.graph.launch_templates import LAUNCH_TEMPLATE, users_of
 from ultracluster.policy.problem import Problem
 from ultracluster.policy.registry import rule
@@ -38,11 +38,14 @@ def addresses(launch_template: Resource) -> Iterator[Problem]:
 def _addressed(found: InterfaceList, at: int, entry: Value) -> NetworkInterfaceEntry:
     public: bool | None = None
     names: tuple[str, ...] = ()
+    several = len(found.values) > 1
     with entry.judged_apart():
-        if entry["InterfaceType"].text("") == "efa-only":
-            names = tuple(_address_properties(entry, alone=len(found.values) == 1))
+        names = tuple(_address_properties(entry, alone=not several))
+        if names and entry["InterfaceType"].text("") != "efa-only":
+            names = ()
     with entry.judged_apart():
-        public = entry[_PUBLIC].boolean(None) if len(found.values) > 1 else None
+        if several and held_in(entry, (_PUBLIC,)):
+            public = entry[_PUBLIC].boolean(None)
     return NetworkInterfaceEntry(
         card=None,
         device=at,
@@ -53,15 +56,17 @@ def _addressed(found: InterfaceList, at: int, entry: Value) -> NetworkInterfaceE
 
 
 def _address_properties(entry: Value, *, alone: bool) -> Iterator[str]:
-    for name in _ADDRESSES:
-        if entry[name].exists and not (entry[name].is_list and not entry[name].items()):
+    for name in held_in(entry, (*_ADDRESSES, *_ADDRESS_COUNTS, _PUBLIC)):
+        value = entry[name]
+        if name in _ADDRESSES:
+            is_address = _is_filled(value)
+        elif name in _ADDRESS_COUNTS:
+            is_address = value.integer(0) > 0
+        else:
+            # Beside other entries a public address is a fault of its own; AWS samples write false, which is tolerated.
+            is_address = alone and value.boolean(False)
+        if is_address:
             yield name
-    for name in _ADDRESS_COUNTS:
-        if entry[name].integer(0):
-            yield name
-    # Beside other entries a public address is a fault of its own; false is tolerated, as it stands in AWS samples.
-    if alone and entry[_PUBLIC].boolean(False):
-        yield _PUBLIC
 
 
 @rule("UC-NIC-008", on=LAUNCH_TEMPLATE)
@@ -87,12 +92,21 @@ def groups_of_every_entry(launch_template: Resource) -> Iterator[Problem]:
     found = interface_list(launch_template)
     if found is None:
         return
-    entries = [
-        NetworkInterfaceEntry(card=None, device=at, group_count=_group_count(found, entry))
-        for at, entry in enumerate(found.values)
-    ]
+    counted: dict[str, int | None] = {}
+    entries = []
+    for at, entry in enumerate(found.values):
+        # The same groups stand in most entries.
+        key = _written_groups(entry)
+        if key not in counted:
+            counted[key] = _group_count(found, entry)
+        entries.append(NetworkInterfaceEntry(card=None, device=at, group_count=counted[key]))
     for one in check_interface_groups(entries, subject=""):
         yield Problem(found.at(one.subject, "Groups"), one.message, one.fix)
+
+
+def _written_groups(entry: Value) -> str:
+    raw = entry.state
+    return str([raw.get(key) for key in ("Groups", "NetworkInterfaceId")] if isinstance(raw, dict) else raw)
 
 
 def _group_count(found: InterfaceList, entry: Value) -> int | None:
@@ -123,7 +137,7 @@ def deleted_with_the_instance(launch_template: Resource) -> Iterator[Problem]:
     kept: list[Value] = []
     for entry in found.values:
         with entry.judged_apart():
-            if not entry["NetworkInterfaceId"].exists and not _is_deleted(entry):
+            if not _is_deleted(entry) and not entry["NetworkInterfaceId"].exists:
                 kept.append(entry)
     if kept:
         more = f" ({len(kept) - 1} more like it)" if len(kept) > 1 else ""
@@ -135,7 +149,10 @@ def deleted_with_the_instance(launch_template: Resource) -> Iterator[Problem]:
 
 
 def _is_deleted(entry: Value) -> bool:
+    raw = entry.state
+    if isinstance(raw, dict) and raw.get("DeleteOnTermination") is True:
+        return True
     written = entry["DeleteOnTermination"]
     if written.exists:
         return written.boolean()
-    return entry["NetworkCardIndex"].integer(0) == 0 and entry["DeviceIndex"].integer() == 0
+    return integer_in(entry, "NetworkCardIndex", 0) == 0 and integer_in(entry, "DeviceIndex") == 0
