@@ -1,27 +1,18 @@
-"""The CDK app around one cluster file: what `cdk synth` and `cdk deploy` run.
-
-Faults of the file, of the plan or of a finished template end the process with one line each and exit status 1 before
-the CLI deploys anything.
-"""
+"""What `cdk synth` and `cdk deploy` run: the entry of every reference app."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-from pathlib import Path
+import gc
+from typing import TYPE_CHECKING
 
-import aws_cdk as cdk
-
-from ultracluster.findings import FindingsError
-from ultracluster_stacks.assemble import assemble
-from ultracluster_stacks.budget import check_assembly
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["run"]
 
 
 def run(default_cluster: Path | None = None) -> None:
-    """Synthesize the cluster of one file.
+    """Synthesize the cluster of one file and end the process.
 
     Args:
         default_cluster: the file that is meant when the context names none (`cdk deploy -c cluster=PATH`).
@@ -29,25 +20,9 @@ def run(default_cluster: Path | None = None) -> None:
     Raises:
         SystemExit: with status 1 and every finding on standard error; with status 2 when no file is named.
     """
-    # CloudFormation validation costs seconds per synthesis: `-c validate=true` turns it on, as the full check does.
-    app = cdk.App(builtin_cloud_formation_validation=_context_flag("validate"))
-    path = _cluster_file(app, default_cluster)
-    try:
-        assemble(app, path)
-        check_assembly(app.synth())
-    except FindingsError as error:
-        sys.exit(str(error))
+    # The stubs of CDK are a million objects that live as long as the process: looking for garbage among them while they
+    # load takes a tenth of the start and finds none.
+    gc.disable()
+    from ultracluster_stacks.synthesis import synthesize
 
-
-def _cluster_file(app: cdk.App, default: Path | None) -> Path:
-    named = app.node.try_get_context("cluster") or default
-    if named is None:
-        sys.stderr.write("which cluster? name its file: cdk deploy --all -c cluster=PATH\n")
-        sys.exit(2)
-    return Path(str(named))
-
-
-def _context_flag(name: str) -> bool:
-    # The validation is an argument of the app, so the context has to be read before there is one.
-    context = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
-    return str(context.get(name, "false")).lower() == "true"
+    synthesize(default_cluster)

@@ -82,8 +82,9 @@ def assemble(scope: Construct, cluster_file: Path, *, now: datetime | None = Non
         env=env,
     )
     for stack in (network, storage, observability, compute):
+        tags = cdk.Tags.of(stack)
         for key, value in {"ultracluster:cluster": spec.name, **spec.tags}.items():
-            cdk.Tags.of(stack).add(key, value)
+            tags.add(key, value)
     return ClusterStacks(network=network, storage=storage, observability=observability, compute=compute)
 
 

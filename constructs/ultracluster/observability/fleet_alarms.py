@@ -17,7 +17,7 @@ from constructs import Construct
 
 from ultracluster.facts.agent_metrics import agent_facts
 from ultracluster.facts.alarms import alarm_limits
-from ultracluster.observability.realise import alarm_arn, metric_alarm
+from ultracluster.observability.realise import alarm_arns, metric_alarm
 from ultracluster.plan.alarms import AlarmPlan, FleetAlarmRequest, alarms_for_fleet, fleet_profile
 from ultracluster.plan.fleet import FleetPlan
 
@@ -108,7 +108,7 @@ class FleetAlarms(Construct):
             plan.facts.id: metric_alarm(self, plan, actions=actions) for plan in self.plans
         }
         stack = cdk.Stack.of(self)
-        self.alarm_arns = tuple(alarm_arn(stack, plan.name) for plan in self.plans)
+        self.alarm_arns = alarm_arns(stack, (plan.name for plan in self.plans))
         self.overview = None if overview_topic is None else self._overview(overview_topic.topic_arn)
 
     def _overview(self, topic_arn: str) -> cloudwatch.CfnCompositeAlarm:

@@ -17,7 +17,7 @@ from constructs import Construct
 from ultracluster.acknowledge import report_warnings
 from ultracluster.findings import Severity
 from ultracluster.observability.fleet_alarms import alarm_actions
-from ultracluster.observability.realise import alarm_arn, metric_alarm
+from ultracluster.observability.realise import alarm_arns, metric_alarm
 from ultracluster.plan.alarms import AlarmPlan
 from ultracluster.plan.lustre_alarms import alarms_for_lustre, check_lustre_alarms, lustre_alarm_request
 from ultracluster.plan.lustre_request import LustrePlan
@@ -94,4 +94,4 @@ class LustreAlarms(Construct):
             for plan in self.plans
         }
         stack = cdk.Stack.of(self)
-        self.alarm_arns = tuple(alarm_arn(stack, plan.name) for plan in self.plans)
+        self.alarm_arns = alarm_arns(stack, (plan.name for plan in self.plans))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -11,7 +11,7 @@ from constructs import Construct
 from ultracluster.plan.alarms import AlarmPlan
 from ultracluster.plan.metric_refs import FILE_SYSTEM, MetricRef
 
-__all__ = ["alarm_arn", "metric_alarm"]
+__all__ = ["alarm_arns", "metric_alarm"]
 
 _Query = cloudwatch.CfnAlarm.MetricDataQueryProperty
 _Dimensions = list[cloudwatch.CfnAlarm.DimensionProperty]
@@ -51,11 +51,12 @@ def metric_alarm(
     )
 
 
-def alarm_arn(stack: cdk.Stack, name: str) -> str:
-    """ARN of an alarm by its literal name: nothing refers to the resource, so lists of alarms stay short."""
-    return stack.format_arn(
-        service="cloudwatch", resource="alarm", resource_name=name, arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
+def alarm_arns(stack: cdk.Stack, names: Iterable[str]) -> tuple[str, ...]:
+    """ARNs of alarms by their literal names: nothing refers to the resources, so lists of alarms stay short."""
+    prefix = stack.format_arn(
+        service="cloudwatch", resource="alarm", resource_name="", arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
     )
+    return tuple(prefix + name for name in names)
 
 
 def _queries(plan: AlarmPlan, file_system_id: str) -> list[_Query]:

@@ -6,6 +6,8 @@ per month, its requests per use (bucket keys keep those of S3 low). It is retain
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -52,11 +54,12 @@ class ClusterKey(Construct):
             removal_policy=removal_policy,
         )
         let_lustre_links_use(self.key)
-        self.key.add_to_resource_policy(self._through_ec2())
-        self.key.add_to_resource_policy(self._grants_through_ec2())
+        through_ec2 = _caller(self, "ec2")
+        self.key.add_to_resource_policy(self._through_ec2(through_ec2))
+        self.key.add_to_resource_policy(self._grants_through_ec2(through_ec2))
         self.key.add_to_resource_policy(self._logs())
 
-    def _through_ec2(self) -> iam.PolicyStatement:
+    def _through_ec2(self, caller: Mapping[str, Mapping[str, str]]) -> iam.PolicyStatement:
         # Auto Scaling launches instances with its service-linked role, which no policy of the account lets use a key.
         # The role may not exist yet, and a key policy that names a missing role is refused: conditions name it instead.
         return iam.PolicyStatement(
@@ -64,16 +67,16 @@ class ClusterKey(Construct):
             principals=[iam.AnyPrincipal()],
             actions=_USE,
             resources=["*"],
-            conditions=_caller(self, "ec2"),
+            conditions=caller,
         )
 
-    def _grants_through_ec2(self) -> iam.PolicyStatement:
+    def _grants_through_ec2(self, caller: Mapping[str, Mapping[str, str]]) -> iam.PolicyStatement:
         return iam.PolicyStatement(
             sid="GrantsForEncryptedVolumes",
             principals=[iam.AnyPrincipal()],
             actions=["kms:CreateGrant"],
             resources=["*"],
-            conditions=_caller(self, "ec2") | {"Bool": {"kms:GrantIsForAWSResource": "true"}},
+            conditions={**caller, "Bool": {"kms:GrantIsForAWSResource": "true"}},
         )
 
     def _logs(self) -> iam.PolicyStatement:

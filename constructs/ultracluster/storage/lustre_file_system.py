@@ -12,7 +12,7 @@ moves in place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import aws_cdk as cdk
 import jsii
@@ -40,9 +40,11 @@ from ultracluster.storage.data_repository import DataRepository, DataRepositoryA
 from ultracluster.storage.lustre_properties import lustre_configuration
 from ultracluster.storage.place import Place, place_of
 from ultracluster.storage.removal import removal_choice
-from ultracluster.storage.root_squash import LustreRootSquash
 from ultracluster.storage.security_groups import StorageSecurityGroups
 from ultracluster.storage.training_bucket import TrainingBucket
+
+if TYPE_CHECKING:
+    from ultracluster.storage.root_squash import LustreRootSquash
 
 __all__ = ["LustreFileSystem"]
 
@@ -331,6 +333,9 @@ class LustreFileSystem(Construct):
                 removal_policy=removal_policy,
             )
         if plan.root_squash is not None and self.cfn_file_system is not None:
+            # Custom resources of the CDK take a while to load, and few file systems squash root.
+            from ultracluster.storage.root_squash import LustreRootSquash
+
             self.root_squash = LustreRootSquash(
                 self,
                 "RootSquash",
