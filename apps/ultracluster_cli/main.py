@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import os
+
 import click
 
 from ultracluster import __version__
 from ultracluster_cli.lazy_group import LazyGroup
 
 __all__ = ["main"]
+
+# A command ends within seconds: looking for garbage, or for plugins of pydantic in every installed package, only delays it.
+gc.disable()
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 COMMANDS = {
     "init": ("ultracluster_cli.init:init", "Write a cluster file to start from."),
