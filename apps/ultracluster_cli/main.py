@@ -12,7 +12,7 @@ from ultracluster_cli.lazy_group import LazyGroup
 
 __all__ = ["main"]
 
-# A command ends within seconds: looking for garbage, or for plugins of pydantic in every installed package, only delays it.
+# A command ends within seconds; looking for garbage, or for pydantic plugins in every package, only delays it.
 gc.disable()
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
