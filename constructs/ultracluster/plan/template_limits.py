@@ -18,6 +18,7 @@ __all__ = ["check_nested_resources", "check_template_counts", "check_template_li
 _LARGEST = 3
 _PATH_DEPTH = 2
 _DYNAMIC = "{{resolve:"
+_SECTIONS = {"Parameters": "template_parameters", "Outputs": "template_outputs", "Mappings": "template_mappings"}
 _SPLIT = "split the stack, or pass objects between stacks instead of values"
 
 
@@ -93,8 +94,8 @@ def check_template_counts(template: Mapping[str, Any], *, subject: str, text: st
         text: its source, when it is at hand: spares the search for dynamic references where there are few.
     """
     counts = [
-        (len(template.get(section) or ()), f"template_{section.lower()}", section.lower())
-        for section in ("Parameters", "Outputs", "Mappings")
+        (len(template[section]), name, section.lower())
+        for section, name in _SECTIONS.items()
         if isinstance(template.get(section), dict)
     ]
     counts += [(most, "mapping_attributes", f"attributes of mapping {name}") for name, most in _attributes(template)]

@@ -23,7 +23,8 @@ def test_every_number_has_a_unit_and_a_source(document):
 
 
 def test_every_limit_is_used_and_every_used_one_exists(root, document):
-    code = "".join(file.read_text() for file in (root / "constructs/ultracluster/plan").glob("*.py"))
+    folders = (root / "constructs/ultracluster" / name for name in ("plan", "policy"))
+    code = "".join(file.read_text() for folder in folders for file in folder.rglob("*.py"))
     assert set(re.findall(r'\blimit\("([a-z_]+)"\)', code)) <= set(document["limits"])
     assert set(re.findall(r'\blimit_list\("([a-z_]+)"\)', code)) == set(document["lists"])
     assert all(f'"{name}"' in code for name in document["limits"])

@@ -75,6 +75,8 @@ def tags_fit(template: Template) -> Iterator[Problem]:
 def _is_plain(raw: object) -> bool:
     """Whether the tags are literals without a fault, the most common case by far."""
     if isinstance(raw, dict):
+        if any(key == "Ref" or key.startswith("Fn::") for key in raw):
+            return False
         pairs = list(raw.items())
     elif isinstance(raw, list):
         pairs = [(entry.get("Key"), entry.get("Value")) for entry in raw if isinstance(entry, dict)]

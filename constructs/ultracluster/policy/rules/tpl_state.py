@@ -158,11 +158,16 @@ def _fate(old: Resource) -> str:
 
 
 def _differ(before: Value, after: Value) -> bool:
-    """Whether two values differ for certain; references by the name of what they refer to."""
-    names = [
-        (found.logical_id, found.attribute) if (found := value.reference()) is not None else None
-        for value in (before, after)
-    ]
-    if None not in names:
-        return names[0] != names[1]
-    return before.plain() != after.plain()
+    """Whether two values of different templates differ for certain; references by the name of what they refer to."""
+    return _plain(before) != _plain(after)
+
+
+def _plain(value: Value) -> object:
+    reference = value.reference()
+    if reference is not None:
+        return str(reference)
+    if value.is_list:
+        return [_plain(entry) for entry in value.items()]
+    if value.is_object:
+        return {key: _plain(inner) for key, inner in value.fields().items()}
+    return value.text(None)
