@@ -74,8 +74,9 @@ def read_settings(file: Path) -> Settings:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadSettings(f"{file}: {error}") from None
-    tools = document.get("tool", {})
-    table = tools.get("ultracluster", {}).get("check", {}) if file.name == _PROJECT_FILE else document.get("check", {})
+    table: Any = document
+    for key in ("tool", "ultracluster", "check") if file.name == _PROJECT_FILE else ("check",):
+        table = table.get(key, {}) if isinstance(table, dict) else table
     faults = [f"{file}: {fault}" for fault in _faults(table)]
     if faults:
         raise BadSettings("\n".join(faults))

@@ -133,6 +133,34 @@ class TestAllowedValues:
 
         assert reading(self.P + HEAD + "      T: !Ref T\n      S: !Ref S\n", pair).faults == []
 
+    FREE = (
+        "Parameters:\n  T: {Type: Number, Default: 1, AllowedValues: [1, 20]}\n  S: {Type: Number, Default: 5}\n"
+        "Conditions: {Many: !Equals [!Ref T, 20]}\n"
+    )
+
+    def test_a_parameter_that_has_to_be_chosen_with_it_is_open(self) -> None:
+        """T = 20 fails with the default of S, which whoever sets T would choose as well."""
+
+        def pair(resource):
+            if resource.get("T").integer() == 20 and resource.get("S").integer() == 5:
+                yield Problem(resource, "a bad pair")
+
+        outcome = reading(self.FREE + HEAD + "      T: !Ref T\n      S: !Ref S\n", pair)
+        assert outcome.faults == []
+        assert outcome.doubts
+
+    def test_a_fault_of_the_value_alone_stays(self) -> None:
+        def read(resource):
+            yield from big(resource)
+            resource.get("S").integer()
+
+        assert len(reading(self.FREE + HEAD + "      Size: !Ref T\n      S: !Ref S\n", read).faults) == 1
+
+    def test_a_resource_that_a_value_brings_about_meets_the_defaults(self) -> None:
+        template = self.FREE.replace("Default: 5", "Default: 50") + HEAD.replace("Y\n", "Y\n    Condition: Many\n")
+        (fault,) = reading(template + "      Size: !Ref S\n", big).faults
+        assert fault.message == "50 is above 10"
+
     def test_without_a_default_every_value_is_tried(self) -> None:
         template = "Parameters: {S: {Type: String, AllowedValues: ['5', '11', '12']}}\n" + HEAD + "      Size: !Ref S\n"
         (fault,) = reading(template, big).faults
