@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from ultracluster.policy.assertions import forbidden
 from ultracluster.policy.fault import Fault, fault_of
+from ultracluster.policy.parameters import is_default
 from ultracluster.policy.problem import Problem
+from ultracluster.policy.resolve import exists
 from ultracluster.policy.states import Impossible, NotKnown
 from ultracluster.policy.world import Choice, ChoiceKind, World
 
@@ -63,8 +65,8 @@ def read_once(world: World, read: Read) -> list[Fault]:
     return _read(world, read, {}).faults
 
 
-def _read(world: World, read: Read, forced: Forced) -> _Reading:
-    world.restart(forced)
+def _read(world: World, read: Read, forced: Forced, *, defaults_stand: bool = True) -> _Reading:
+    world.restart(forced, defaults_stand=defaults_stand)
     faults: list[Fault] = []
     try:
         faults.extend(map(fault_of, read(world)))  # what was found before a doubt stays
@@ -111,8 +113,27 @@ class _Explorer:
                 for other, choice in reading.trace.items()
                 if other != key and choice.kind is ChoiceKind.ALLOWED_VALUE
             ]
-            if fresh and all(self._shows_with(fresh, reading, other, choice) for other, choice in others):
+            shows = fresh and all(self._shows_with(fresh, reading, other, choice) for other, choice in others)
+            if shows and self._shows_without_defaults(fresh, reading):
                 self._keep(reading)
+
+    def _shows_without_defaults(self, wanted: set[Hashable], reading: _Reading) -> bool:
+        """Whether a fault of one value stays when no default stands for a parameter that must be chosen with it.
+
+        A resource that this value brings about meets the defaults for the first time: there they count.
+        """
+        chosen = {name: made.taken for name, made in reading.trace.items() if not is_default(name)}
+        if len(chosen) == len(reading.trace) or not all(map(self._is_there_by_default, reading.faults)):
+            return True
+        self.readings += 1
+        again = _read(self.world, self.read, chosen, defaults_stand=False)
+        self.result.doubts.extend(again.doubts)
+        return bool(wanted & {_identity(fault) for fault in again.faults})
+
+    def _is_there_by_default(self, fault: Fault) -> bool:
+        self.world.restart({})
+        resource = fault.resource
+        return resource is None or exists(self.world, resource.template, resource.logical_id)
 
     def _shows_with(self, wanted: set[Hashable], reading: _Reading, other: Hashable, choice: Choice) -> bool:
         """Whether a fault of one value stays when another parameter takes its other values."""

@@ -6,6 +6,7 @@ text is taken both ways, and what was decided there holds wherever the parameter
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,15 @@ from ultracluster.policy.world import ChoiceKind, World
 if TYPE_CHECKING:
     from ultracluster.policy.model import TemplateModel
 
-__all__ = ["FreeParameter", "as_text", "free_parameter", "parameter_value", "pseudo_parameter"]
+__all__ = ["FreeParameter", "as_text", "free_parameter", "is_default", "parameter_value", "pseudo_parameter"]
 
+_DEFAULT = "default"
 _PARTITIONS = (("cn-", "aws-cn", "amazonaws.com.cn"), ("us-gov-", "aws-us-gov", "amazonaws.com"))
+
+
+def is_default(key: Hashable) -> bool:
+    """Whether the key of a choice is that of a default that stands for its parameter."""
+    return isinstance(key, tuple) and key[:1] == (_DEFAULT,)
 
 
 def as_text(value: object) -> str | None:
@@ -62,11 +69,12 @@ class FreeParameter:
     def value(self) -> str | None:
         """The text in this reading; None when it is not known."""
         self.world.touches += self.decided is not None or bool(self.excluded)
-        if self.decided is None and self.default and self.default not in self.excluded:
+        self.world.touches += not self.world.defaults_stand
+        if self.world.defaults_stand and self.decided is None and self.default and self.default not in self.excluded:
             default = self.default
             # Where a condition may compare it, the other way is read too; else the default alone stands for it.
             stands = self.world.choose(
-                ("default", self.key),
+                (_DEFAULT, self.key),
                 (True, False) if self.in_conditions else (True,),
                 told=lambda taken: f"{self.name} = {default!r} (default)" if taken else f"{self.name} not at default",
             )

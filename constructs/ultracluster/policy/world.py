@@ -92,6 +92,7 @@ class World:
         facts: what is noted for this reading.
         touches: how often a decision was asked for, made or remembered.
         defaults_read: how often the default of a parameter stood for its value.
+        defaults_stand: whether the default of a parameter without AllowedValues stands for its value at all.
         sections: what was read of resources, kept for all readings: a value knows itself how long it holds.
     """
 
@@ -101,6 +102,7 @@ class World:
         "_kept",
         "assembly",
         "defaults_read",
+        "defaults_stand",
         "doubts",
         "facts",
         "reading",
@@ -118,12 +120,14 @@ class World:
         self._kept: dict[Hashable, _Kept] = {}
         self.restart({})
 
-    def restart(self, forced: Mapping[Hashable, int]) -> None:
+    def restart(self, forced: Mapping[Hashable, int], *, defaults_stand: bool = True) -> None:
         """Begin another reading.
 
         Args:
             forced: decisions that are given, as indexes of options.
+            defaults_stand: whether the default of a parameter without AllowedValues stands for its value.
         """
+        self.defaults_stand = defaults_stand
         self.reading += 1
         self.trace: dict[Hashable, Choice] = {}
         self.doubts: list[str] = []
