@@ -68,7 +68,6 @@ def _groups(clients: Clients) -> Details:
 def _security_groups(clients: Clients) -> Details:
     return {
         group["GroupId"]: {
-            "name": group["GroupName"],
             "ingress_rules": len(group["IpPermissions"]),
             "egress_rules": len(group["IpPermissionsEgress"]),
         }
@@ -111,7 +110,7 @@ def _alarms(clients: Clients) -> Details:
     alarms = clients("cloudwatch").describe_alarms(AlarmTypes=["MetricAlarm", "CompositeAlarm"])
     found: Details = {}
     for alarm in alarms["MetricAlarms"]:
-        metric = alarm.get("MetricName") or f"{len(alarm.get('Metrics', []))} metrics in an expression"
+        metric = alarm.get("MetricName") or "an expression"
         found[alarm["AlarmName"]] = {
             "metric": metric,
             "state": alarm["StateValue"],
