@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from ultracluster.policy.states import Path
-from ultracluster.policy.unreadable import Unreadable
+from ultracluster.policy.unreadable import MOST_DEPTH, Unreadable
 
 __all__ = ["MOST_BYTES", "Document", "Position", "is_template", "looks_like_template", "read_document"]
 
@@ -88,9 +88,13 @@ class Document:
         """The place of every key and entry; a second pass over the text, made only when something was found."""
         if not self.text:
             return {}
-        from ultracluster.policy.positions import json_positions, yaml_positions
+        if self.is_json:
+            from ultracluster.policy.positions import json_positions
 
-        return json_positions(self.text) if self.is_json else yaml_positions(self.text)
+            return json_positions(self.text)
+        from ultracluster.policy.yaml_positions import yaml_positions
+
+        return yaml_positions(self.text)
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -171,8 +175,6 @@ def _json(text: str) -> tuple[object, list[tuple[str, int, int]]]:
 
 
 def _check_depth(value: object) -> None:
-    from ultracluster.policy.yaml_events import MOST_DEPTH
-
     level = [value]
     for _ in range(MOST_DEPTH):
         level = [

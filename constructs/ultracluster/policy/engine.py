@@ -63,7 +63,7 @@ def judge(assembly: AssemblyModel, *, wanted: Callable[[str], bool] | None = Non
     """
     result = Judged()
     world = World(assembly)
-    for kind, group in rules_by_type().items():
+    for kind, group in rules_by_type(assembly.by_type).items():
         chosen = [known for known in group if wanted is None or any(map(wanted, known.ids))]
         for target in _targets(assembly, kind) if chosen else ():
             for known in chosen:

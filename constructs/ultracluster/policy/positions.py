@@ -1,24 +1,19 @@
-"""Where each key and entry of a text stands: the second pass, made only when there is something to point at."""
+"""Where each key and entry of a JSON text stands: the second pass, made only when there is something to point at."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
-
-import yaml
 
 from ultracluster.policy.document import Position
 from ultracluster.policy.states import Path
-from ultracluster.policy.yaml_events import yaml_events
 
-__all__ = ["json_positions", "yaml_positions"]
+__all__ = ["Places", "json_positions"]
 
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
-_SHORT_LISTS = "!GetAtt"
 
 
-class _Places:
+class Places:
     """Paths of what is open, and the places that were passed."""
 
     def __init__(self) -> None:
@@ -55,73 +50,9 @@ class _Places:
         self.found[tuple(self.path)] = position
 
 
-def yaml_positions(text: str) -> Mapping[Path, Position]:
-    """Places of a YAML text; short tags count as the objects that they stand for."""
-    walk = _YamlWalk()
-    for event in yaml_events(text):
-        walk.take(event)
-    return walk.places.found
-
-
-class _YamlWalk:
-    def __init__(self) -> None:
-        self.places = _Places()
-        self.objects: list[bool] = []
-        self.tags: list[str | None] = []
-        self.awaits_key = False
-
-    def take(self, event: Any) -> None:  # noqa: ANN401 - events of PyYAML have no types
-        kind = type(event)
-        if kind is yaml.ScalarEvent or kind is yaml.AliasEvent:
-            self._scalar(event)
-        elif kind is yaml.MappingStartEvent:
-            self._start(event, is_object=True)
-        elif kind is yaml.SequenceStartEvent:
-            self._start(event, is_object=False)
-        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-            self._end()
-
-    def _scalar(self, event: Any) -> None:  # noqa: ANN401
-        if self.objects and self.objects[-1] and self.awaits_key:
-            self.places.key(str(getattr(event, "value", "")), _position(event))
-            self.awaits_key = False
-            return
-        position = _position(event)
-        self.places.enter(position)
-        self.places.extend(position)
-        self._over()
-
-    def _start(self, event: Any, *, is_object: bool) -> None:  # noqa: ANN401
-        self.places.enter(_position(event))
-        tag = event.tag if event.tag and event.tag.startswith("!") and event.tag != "!" else None
-        if tag is not None:
-            self.places.key("Ref" if tag == "!Ref" else f"Fn::{tag[1:]}", _position(event))
-        self.tags.append(tag)
-        self.objects.append(is_object)
-        self.places.open.append(None if is_object else 0)
-        self.awaits_key = is_object
-
-    def _end(self) -> None:
-        self.objects.pop()
-        self.places.open.pop()
-        if self.tags.pop() is not None:
-            self.places.path.pop()
-        self._over()
-
-    def _over(self) -> None:
-        self.places.leave()
-        self.awaits_key = bool(self.objects and self.objects[-1])
-
-
-def _position(event: Any) -> Position:  # noqa: ANN401
-    start, end = event.start_mark, event.end_mark
-    width = end.column - start.column if end.line == start.line else 1
-    return Position(start.line + 1, start.column + 1, start.column + 1 + max(width, 1))
-
-
 def json_positions(text: str) -> Mapping[Path, Position]:
     """Places of a JSON text that has been read before."""
-    places = _Places()
+    places = Places()
     awaits_key = False
     for token, position in _json_tokens(text):
         head = token[0]

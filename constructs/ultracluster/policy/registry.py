@@ -1,22 +1,32 @@
-"""The rules that are known, by id; each is one function, bound to the resource types it reads."""
+"""The rules that are known, by id; each is one function, bound to the resource types it reads.
+
+A check loads only the modules whose types a template holds. `facts/data/policy_index.json` says which those are; it is
+written by `python -m ultracluster.policy.rule_index`. A module that the index does not know as it is now is always
+loaded, so that a stale index costs time and nothing else.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ultracluster.policy.problem import Problem
 
-__all__ = ["ASSEMBLY", "TEMPLATE", "Rule", "diff_rule", "rule", "rules"]
+__all__ = ["ASSEMBLY", "INDEX_FILE", "TEMPLATE", "Rule", "diff_rule", "rule", "rule_modules", "rules", "rules_by_type"]
 
 TEMPLATE = "template"
 """`on` of a rule that reads a whole template: its function gets a `Template`."""
 ASSEMBLY = "assembly"
 """`on` of a rule that reads everything that is deployed together: its function gets an `Assembly`."""
+
+INDEX_FILE = Path(__file__).parents[1] / "facts" / "data" / "policy_index.json"
+_FOLDER = Path(__file__).with_name("rules")
+_PACKAGE = "ultracluster.policy.rules"
 
 Check = Callable[..., Iterator[Problem]]
 _Check = TypeVar("_Check", bound=Check)
@@ -70,22 +80,41 @@ def _register(ids: tuple[str, ...], on: str | tuple[str, ...], *, is_diff: bool)
     return keep
 
 
+def rule_modules() -> list[Path]:
+    """The files that hold rules."""
+    return sorted(file for file in _FOLDER.glob("*.py") if file.stem != "__init__")
+
+
 @cache
 def rules() -> tuple[Rule, ...]:
     """All rules, with every module of `policy/rules` loaded."""
-    from ultracluster.policy import rules as folder
-
-    for module in sorted(found.name for found in iter_modules(folder.__path__)):
-        import_module(f"{folder.__name__}.{module}")
+    for file in rule_modules():
+        import_module(f"{_PACKAGE}.{file.stem}")
     return tuple(_KNOWN)
 
 
 @cache
-def rules_by_type() -> Mapping[str, tuple[Rule, ...]]:
-    """Rules over one template or assembly, by what they are called for."""
+def _indexed() -> Mapping[str, Mapping[str, Any]]:
+    rows: Mapping[str, Mapping[str, Any]] = (
+        json.loads(INDEX_FILE.read_text(encoding="utf-8"))["modules"] if INDEX_FILE.is_file() else {}
+    )
+    return rows
+
+
+def rules_by_type(kinds: Iterable[str]) -> Mapping[str, tuple[Rule, ...]]:
+    """Rules over one template or assembly, by what they are called for.
+
+    Args:
+        kinds: the resource types that are there; rules over templates and assemblies come along.
+    """
+    wanted = {TEMPLATE, ASSEMBLY, *kinds}
+    for file in rule_modules():
+        row = _indexed().get(file.stem)
+        if row is None or row["size"] != file.stat().st_size or wanted & set(row["on"]):
+            import_module(f"{_PACKAGE}.{file.stem}")
     found: dict[str, list[Rule]] = {}
-    for known in rules():
-        if not known.is_diff:
-            for kind in known.on:
+    for known in _KNOWN:
+        for kind in known.on if not known.is_diff else ():
+            if kind in wanted:
                 found.setdefault(kind, []).append(known)
     return {kind: tuple(group) for kind, group in found.items()}

@@ -21,7 +21,11 @@ from ultracluster.policy.world import World
 if TYPE_CHECKING:
     from ultracluster.policy.model import TemplateModel
 
-__all__ = ["exists", "list_entries", "list_items", "resolve"]
+__all__ = ["IMPORTED", "OUTPUT_OF_ELSEWHERE", "exists", "list_entries", "list_items", "resolve"]
+
+IMPORTED = "imported from a stack that is not at hand"
+OUTPUT_OF_ELSEWHERE = "the output of a stack that is not at hand"
+"""Reasons for which a value is not known although somebody else has it for certain."""
 
 _STACK = "AWS::CloudFormation::Stack"
 _OUTPUTS = "Outputs."
@@ -144,14 +148,14 @@ def _get_att(node: Node, world: World) -> Node:
 def _output(node: Node, template: TemplateModel | None, name: object, world: World) -> Node:
     body = template.section("Outputs").get(name) if template is not None and isinstance(name, str) else None
     if template is None or not isinstance(body, dict) or "Value" not in body:
-        return unknown(node, "the output of a stack that is not at hand")
+        return unknown(node, OUTPUT_OF_ELSEWHERE)
     return resolve(Node(body["Value"], template, ("Outputs", str(name), "Value")), world)
 
 
 def _import_value(node: Node, world: World) -> Node:
     name = literal(resolve(node, world)) or static_text(node.raw, node.template)
     place = world.assembly.exported.get(name or "")
-    return unknown(node, "imported from a stack that is not at hand") if place is None else _output(node, *place, world)
+    return unknown(node, IMPORTED) if place is None else _output(node, *place, world)
 
 
 def _stack_output(node: Node, world: World) -> Node:
@@ -250,7 +254,8 @@ def _to_json(node: Node, world: World) -> Node:
     from ultracluster.policy.plain import plain
 
     try:
-        return node.become(json.dumps(plain(node, world), separators=(",", ":")))
+        value = plain(node, world)
+        return node.become(ABSENT if value is ABSENT else json.dumps(value, separators=(",", ":")))
     except NotKnown as doubt:
         return unknown(node, doubt.reason)
 

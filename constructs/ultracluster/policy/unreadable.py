@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["Unreadable"]
+__all__ = ["MOST_DEPTH", "Unreadable"]
+
+MOST_DEPTH = 128
+"""Levels of nesting that are read; templates seldom have 30."""
 
 
 class Unreadable(Exception):  # noqa: N818 - reads as what it is

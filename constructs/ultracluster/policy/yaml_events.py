@@ -13,12 +13,10 @@ from typing import Any
 
 import yaml
 
-from ultracluster.policy.unreadable import Unreadable
+from ultracluster.policy.unreadable import MOST_DEPTH, Unreadable
 
-__all__ = ["MOST_DEPTH", "MOST_NODES", "DuplicateKey", "read_yaml", "yaml_events"]
+__all__ = ["MOST_NODES", "DuplicateKey", "read_yaml", "yaml_events"]
 
-MOST_DEPTH = 128
-"""Levels of nesting; templates seldom have 30."""
 MOST_NODES = 200_000
 """Values in a file with its aliases written out; a template of 1 MB has some 60,000."""
 _MOST_DIGITS = 40

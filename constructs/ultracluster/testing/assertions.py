@@ -54,7 +54,7 @@ def assert_passes_ultracluster(
 def _of_construct(construct: IConstruct, options: Options) -> Report:
     import aws_cdk as cdk
 
-    stage = cdk.Stage.of(construct)
+    stage = construct if isinstance(construct, cdk.Stage) else cdk.Stage.of(construct)
     if stage is None:
         raise TypeError(f"{construct.node.path}: a stack, stage or app is needed")
     report = check_loaded(load([stage.synth().directory]), options)
