@@ -101,12 +101,14 @@ def _indexed() -> Mapping[str, Mapping[str, Any]]:
     return rows
 
 
-def rules_by_type(kinds: Iterable[str]) -> Mapping[str, tuple[Rule, ...]]:
+def rules_by_type(kinds: Iterable[str] | None = None) -> Mapping[str, tuple[Rule, ...]]:
     """Rules over one template or assembly, by what they are called for.
 
     Args:
-        kinds: the resource types that are there; rules over templates and assemblies come along.
+        kinds: the resource types that are there; rules over templates and assemblies come along. All rules without.
     """
+    if kinds is None:
+        kinds = {kind for known in rules() for kind in known.on}
     wanted = {TEMPLATE, ASSEMBLY, *kinds}
     for file in rule_modules():
         row = _indexed().get(file.stem)
