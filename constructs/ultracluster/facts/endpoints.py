@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import Any
 
-__all__ = ["EndpointFacts", "default_endpoints", "endpoint_facts"]
+__all__ = ["EndpointFacts", "default_endpoints", "endpoint_facts", "services_on_other_ports"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +33,16 @@ class EndpointFacts:
 
 
 @cache
+def _document() -> dict[str, Any]:
+    text = resources.files("ultracluster.facts").joinpath("data/endpoints.json").read_text(encoding="utf-8")
+    document: dict[str, Any] = json.loads(text)
+    return document
+
+
+@cache
 def endpoint_facts() -> Mapping[str, EndpointFacts]:
     """All known interface endpoints by service, the default ones first."""
-    text = resources.files("ultracluster.facts").joinpath("data/endpoints.json").read_text(encoding="utf-8")
-    rows: Mapping[str, Mapping[str, object]] = json.loads(text)["endpoints"]
+    rows: Mapping[str, Mapping[str, object]] = _document()["endpoints"]
     known = {service: _read(service, row) for service, row in rows.items()}
     return dict(sorted(known.items(), key=lambda item: (not item[1].default, item[0])))
 
@@ -43,6 +50,12 @@ def endpoint_facts() -> Mapping[str, EndpointFacts]:
 def default_endpoints() -> tuple[str, ...]:
     """The services that every node calls, in alphabetical order."""
     return tuple(service for service, facts in endpoint_facts().items() if facts.default)
+
+
+@cache
+def services_on_other_ports() -> frozenset[str]:
+    """The services whose interface endpoints are not called over HTTPS alone."""
+    return frozenset(_document()["other_ports"]["value"])
 
 
 def _read(service: str, row: Mapping[str, object]) -> EndpointFacts:

@@ -10,11 +10,30 @@ from ultracluster.policy.value import Value
 from ultracluster.policy.view import Resource
 from ultracluster.policy.world import remembered
 
-__all__ = ["ROLE", "Statement", "managed_policies", "role_of", "statements", "statements_of"]
+__all__ = [
+    "POLICY_HOLDERS",
+    "PROFILE",
+    "ROLE",
+    "Statement",
+    "managed_policies",
+    "own_statements",
+    "role_of",
+    "statements",
+    "statements_of",
+]
 
 ROLE = "AWS::IAM::Role"
-_PROFILE = "AWS::IAM::InstanceProfile"
-_ATTACHED = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
+PROFILE = "AWS::IAM::InstanceProfile"
+_ATTACHED = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy")
+POLICY_HOLDERS = (
+    ROLE,
+    "AWS::IAM::Group",
+    "AWS::IAM::GroupPolicy",
+    "AWS::IAM::User",
+    "AWS::IAM::UserPolicy",
+    *_ATTACHED,
+)
+"""Resource types that hold policies of identities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +107,7 @@ def role_of(profile: Value) -> Resource | None:
     if profile.is_object:
         named = profile["Arn"] if profile["Arn"].exists else profile["Name"]
         return role_of(named)
-    found = profile.resource(_PROFILE, ROLE)
+    found = profile.resource(PROFILE, ROLE)
     if found is None or found.type == ROLE:
         return found
     roles = found.get("Roles").items()
@@ -96,14 +115,20 @@ def role_of(profile: Value) -> Resource | None:
 
 
 @remembered
+def own_statements(holder: Resource) -> list[Statement]:
+    """The statements that stand in a resource itself: its inline policies, or its document."""
+    found: list[Statement] = []
+    for policy in holder.get("Policies").items():
+        found.extend(statements_of(policy["PolicyDocument"], holder))
+    found.extend(statements_of(holder.get("PolicyDocument"), holder))
+    return found
+
+
+@remembered
 def statements(role: Resource) -> list[Statement]:
     """Every statement of a role: inline policies, and policies of the assembly that are attached to it."""
-    found: list[Statement] = []
-    for policy in role.get("Policies").items():
-        found.extend(statements_of(policy["PolicyDocument"], role))
-    for attached in _attached(role):
-        found.extend(statements_of(attached.get("PolicyDocument"), attached))
-    return found
+    attached = (statement for policy in _attached(role) for statement in own_statements(policy))
+    return [*own_statements(role), *attached]
 
 
 def _attached(role: Resource) -> list[Resource]:
@@ -112,9 +137,14 @@ def _attached(role: Resource) -> list[Resource]:
         if isinstance(arn.state, Reference) and arn.state.type in _ATTACHED:
             found.add(Resource(arn.state.target, role.world))
     for policy in role.referrers(*_ATTACHED):
-        if any(value.resource(ROLE) == role for value in policy.get("Roles").items()):
+        if any(value.resource(ROLE) == role for value in _roles_of(policy)):
             found.add(policy)
     return sorted(found, key=lambda policy: policy.logical_id)
+
+
+def _roles_of(policy: Resource) -> list[Value]:
+    name = policy.get("RoleName")
+    return [name] if name.exists else policy.get("Roles").items()
 
 
 def managed_policies(role: Resource) -> list[tuple[Value, str]]:

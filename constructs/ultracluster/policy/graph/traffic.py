@@ -181,9 +181,18 @@ def side_of(name: str, groups: list[Value], subnets: list[Value] | None) -> Side
         subnets: its subnets; None when they are not known.
     """
     known = [group for value in groups if (group := _group(value)) is not None]
-    marks = frozenset(value.symbol() for value in groups) | _vpc_marks(known)
+    marks = frozenset(value.symbol() for value in groups) | _vpc_marks([*known, *_subnets(subnets or [])])
     networks = _networks(subnets) if subnets else None
     return Side(name, frozenset(known), marks, networks, is_partial=len(known) < len(groups))
+
+
+def _subnets(values: list[Value]) -> list[Resource]:
+    states = ((value.state, value.world) for value in values)
+    return [
+        Resource(state.target, world)
+        for state, world in states
+        if isinstance(state, Reference) and state.type == SUBNET
+    ]
 
 
 def _networks(subnets: list[Value]) -> tuple[Network, ...] | None:
@@ -198,14 +207,14 @@ def _networks(subnets: list[Value]) -> tuple[Network, ...] | None:
     return tuple(found)
 
 
-def _vpc_marks(groups: Iterable[Resource]) -> frozenset[Hashable]:
-    """What the address range of the VPC may be called: it holds whatever carries a group of the VPC."""
+def _vpc_marks(residents: Iterable[Resource]) -> frozenset[Hashable]:
+    """What the address range of the VPC may be called: it holds the groups and subnets of the VPC."""
     marks: set[Hashable] = set()
-    for group in groups:
-        state = group.get("VpcId").state
+    for resident in residents:
+        state = resident.get("VpcId").state
         if isinstance(state, Reference) and state.type == _VPC:
             marks.add(("reference", id(state.target), "CidrBlock"))
-            marks.add(Resource(state.target, group.world).get("CidrBlock").symbol())
+            marks.add(Resource(state.target, resident.world).get("CidrBlock").symbol())
     return frozenset(marks)
 
 

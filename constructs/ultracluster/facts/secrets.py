@@ -1,0 +1,59 @@
+"""Reader of `data/secrets.json`: how secrets look, what their names end with, where templates hold them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+__all__ = ["SecretFacts", "secret_facts"]
+
+DATA_FILE = Path(__file__).with_name("data") / "secrets.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretFacts:
+    """What gives a secret away.
+
+    Attributes:
+        formats: what a key or token of a known format is called, with its pattern.
+        assignment: `NAME=value` in a script, with groups for name and value.
+        containers: paths of environment variables by resource type; `*` stands for every entry.
+        passwords: properties that hold a password, by resource type.
+    """
+
+    formats: tuple[tuple[str, re.Pattern[str]], ...]
+    assignment: re.Pattern[str]
+    containers: Mapping[str, tuple[tuple[str, ...], ...]]
+    passwords: Mapping[str, tuple[str, ...]]
+    _secret_name: re.Pattern[str]
+    _no_secret_name: re.Pattern[str]
+    _no_secret: re.Pattern[str]
+
+    def is_secret_name(self, name: str) -> bool:
+        """Whether a parameter or variable of this name holds a secret itself, not where to find one."""
+        return bool(self._secret_name.search(name)) and not self._no_secret_name.search(name)
+
+    def is_secret(self, text: str) -> bool:
+        """Whether a text under such a name is one: no placeholder, path, address or reference."""
+        return bool(text.strip()) and not self._no_secret.search(text.strip())
+
+
+@cache
+def secret_facts() -> SecretFacts:
+    """The facts, read once."""
+    document: dict[str, Any] = json.loads(DATA_FILE.read_text(encoding="utf-8"))
+    containers = document["containers"]["value"].items()
+    return SecretFacts(
+        formats=tuple((row["kind"], re.compile(row["pattern"])) for row in document["formats"]),
+        assignment=re.compile(document["assignment"], re.MULTILINE),
+        containers={kind: tuple(tuple(path.split(".")) for path in paths) for kind, paths in containers},
+        passwords={kind: tuple(keys) for kind, keys in document["passwords"]["value"].items()},
+        _secret_name=re.compile(document["secret_name"], re.IGNORECASE),
+        _no_secret_name=re.compile(document["no_secret_name"], re.IGNORECASE),
+        _no_secret=re.compile(f"{document['placeholder']}|{document['reference']}", re.IGNORECASE),
+    )

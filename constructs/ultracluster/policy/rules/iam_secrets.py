@@ -1,0 +1,117 @@
+"""Rules on secrets: none in user data, environment variables or other properties."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from ultracluster.facts.secrets import secret_facts
+from ultracluster.policy.graph.attached_groups import INSTANCE
+from ultracluster.policy.graph.launch_templates import LAUNCH_TEMPLATE
+from ultracluster.policy.graph.user_data import MARK, user_data
+from ultracluster.policy.problem import Problem
+from ultracluster.policy.registry import rule
+from ultracluster.policy.value import Value
+from ultracluster.policy.view import Resource
+
+_SECRET = "AWS::SecretsManager::Secret"
+_HINTS = ("KEY", "TOKEN", "PASS", "SECRET", "hf_", "gh", "glpat", "sk-", "nvapi", "AIza", "xox", "AKIA", "ASIA")
+# Variables of CodeBuild that hold the place of a secret instead of the secret.
+_PLACES = ("PARAMETER_STORE", "SECRETS_MANAGER")
+
+
+@rule("UC-IAM-008", on=(LAUNCH_TEMPLATE, INSTANCE))
+def user_data_holds_no_secret(holder: Resource) -> Iterator[Problem]:
+    """No key, token or password stands in user data."""
+    data = user_data(holder)
+    text = data.text if data is not None else ""
+    if data is None or not any(hint in text for hint in _HINTS):
+        return
+    found = _known_format(text) or _assigned(text)
+    if found:
+        yield Problem(data.value, f"{found} in user data, which every process on the node can read")
+
+
+def _known_format(text: str) -> str:
+    facts = secret_facts()
+    for kind, pattern in facts.formats:
+        match = pattern.search(text)
+        if match is not None and facts.is_secret(match.group()):
+            return kind
+    return ""
+
+
+def _assigned(text: str) -> str:
+    facts = secret_facts()
+    for match in facts.assignment.finditer(text):
+        if facts.is_secret(match.group(3)) and facts.is_secret_name(match.group(1)):
+            return f"a value for {match.group(1)}"
+    return ""
+
+
+@rule("UC-IAM-008", on=tuple(secret_facts().containers))
+def environment_holds_no_secret(holder: Resource) -> Iterator[Problem]:
+    """No secret stands in environment variables."""
+    for path in secret_facts().containers[holder.type]:
+        for variables in _at(holder.properties, path):
+            with variables.judged_apart():
+                for name, value in _variables(variables):
+                    if _is_secret(name, value):
+                        yield Problem(value, f"{name} holds a secret in plain text")
+
+
+def _at(value: Value, path: tuple[str, ...]) -> Iterator[Value]:
+    if not path:
+        yield value
+    elif path[0] == "*":
+        for entry in value.items() if value.is_list else ():
+            yield from _at(entry, path[1:])
+    else:
+        yield from _at(value[path[0]], path[1:])
+
+
+def _variables(variables: Value) -> Iterator[tuple[str, Value]]:
+    if variables.is_object:
+        yield from variables.fields().items()
+        return
+    for entry in variables.items() if variables.is_list else ():
+        if entry["Name"].is_scalar and entry["Name"].known and entry["Type"].text("") not in _PLACES:
+            yield entry["Name"].text(), entry["Value"]
+
+
+def _is_secret(name: str, value: Value) -> bool:
+    """Whether a secret is written here; what comes from a parameter is judged there."""
+    text = value.written
+    if not isinstance(text, str) or "{{resolve:" in text:
+        return False
+    return bool(_known_format(text)) or (secret_facts().is_secret_name(name) and secret_facts().is_secret(text))
+
+
+@rule("UC-IAM-008", on=(_SECRET, *secret_facts().passwords))
+def properties_hold_no_secret(holder: Resource) -> Iterator[Problem]:
+    """The text of a secret, or a password, does not stand in the template."""
+    if holder.type == _SECRET:
+        value = holder.get("SecretString")
+        text = value.known_text(MARK) if value.exists else ""
+        if _is_in_clear(text):
+            yield Problem(value, "the text of the secret stands in the template")
+        return
+    for key in secret_facts().passwords[holder.type]:
+        value = holder.get(key)
+        if value.exists and _is_secret("Password", value):
+            yield Problem(value, "a password in plain text")
+
+
+def _is_in_clear(text: str) -> bool:
+    """Whether the text of a secret is known: as a whole, or in one of its fields with the name of a secret."""
+    facts = secret_facts()
+    try:
+        fields = json.loads(text)
+    except ValueError:
+        return MARK not in text and facts.is_secret(text)
+    if not isinstance(fields, dict):
+        return MARK not in text and facts.is_secret(text)
+    return any(
+        isinstance(value, str) and MARK not in value and facts.is_secret_name(name) and facts.is_secret(value)
+        for name, value in fields.items()
+    )
