@@ -76,3 +76,56 @@ def node_pair(
     """A launch template `Lt` and a node group `Nodes` that uses it."""
     data = {"InstanceType": P5} if data is None else data
     return template(parameters, conditions, Lt=launch_template(**data), Nodes=nodes(**group))
+
+
+def environment(name: str | None = None, **more: Any) -> Body:
+    """A managed environment of Batch with which no rule on Batch finds fault; `name` is its launch template."""
+    settings: Body = {
+        "Type": "EC2",
+        "AllocationStrategy": "BEST_FIT_PROGRESSIVE",
+        "MaxvCpus": 768,
+        "InstanceTypes": [P5],
+        "InstanceRole": "arn:aws:iam::111122223333:instance-profile/batch",
+        "PlacementGroup": "training",
+        "Subnets": ["subnet-0123456789abcdef0"],
+    }
+    if name is not None:
+        version = {"Fn::GetAtt": [name, "LatestVersionNumber"]}
+        settings["LaunchTemplate"] = {"LaunchTemplateId": {"Ref": name}, "Version": version}
+    written = {key: value for key, value in {**settings, **more}.items() if value is not None}
+    return resource("Batch::ComputeEnvironment", Type="MANAGED", ComputeResources=written)
+
+
+def queue(*names: Any, **more: Any) -> Body:
+    """A job queue that leads to environments of the template."""
+    order = [
+        {"Order": at, "ComputeEnvironment": {"Ref": name} if isinstance(name, str) else name}
+        for at, name in enumerate(names)
+    ]
+    action = {"State": "RUNNABLE", "Action": "CANCEL", "MaxTimeSeconds": 3600, "Reason": "no capacity"}
+    settings = {"Priority": 1, "ComputeEnvironmentOrder": order, "JobStateTimeLimitActions": [action]}
+    return resource("Batch::JobQueue", **{**settings, **more})
+
+
+def container(devices: int = 32, **more: Any) -> Body:
+    """The container of a multi-node job with EFA."""
+    path = "/dev/infiniband/uverbs"
+    settings: Body = {
+        "Image": "111122223333.dkr.ecr.us-east-1.amazonaws.com/train:1",
+        "InstanceType": P5,
+        "ResourceRequirements": [{"Type": "GPU", "Value": "8"}, {"Type": "VCPU", "Value": "190"}],
+        "Ulimits": [{"Name": "memlock", "SoftLimit": -1, "HardLimit": -1}],
+        "LinuxParameters": {
+            "SharedMemorySize": 65536,
+            "Devices": [{"HostPath": f"{path}{number}"} for number in range(devices)],
+        },
+    }
+    return {key: value for key, value in {**settings, **more}.items() if value is not None}
+
+
+def job(*ranges: Body, nodes: Any = 4, main: Any = 0, **more: Any) -> Body:
+    """A multi-node job definition; one range for all nodes when none is given."""
+    listed = list(ranges) or [{"TargetNodes": "0:", "Container": container()}]
+    properties = {"NumNodes": nodes, "MainNode": main, "NodeRangeProperties": listed}
+    settings = {"Type": "multinode", "NodeProperties": properties, "Timeout": {"AttemptDurationSeconds": 86400}}
+    return resource("Batch::JobDefinition", **{**settings, **more})
