@@ -8,8 +8,9 @@ import pytest
 
 from support.fabric import batch, group, launch_template, mixed, named, node_group, own_ids, pcs, subnet, template
 from support.policy import assert_finds, assert_not_judged, assert_passes
+from ultracluster.policy.compare import compare
 from ultracluster.policy.document import Document
-from ultracluster.policy.load import assembly_of
+from ultracluster.policy.load import Loaded, assembly_of
 from ultracluster.policy.rules.plc_group import group_is_not_replaced
 from ultracluster.policy.states import NotKnown
 from ultracluster.policy.view import Assembly
@@ -188,6 +189,12 @@ def changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     return [found.message for found in group_is_not_replaced(old, new)]
 
 
+def reported(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """What a comparison of two templates says."""
+    old, new = (Loaded([assembly_of([Document("a.json", "", body)])]) for body in (before, after))
+    return [f"{fault.rule_id} {fault.property_path}" for fault in compare(old, new)]
+
+
 def tagged(value: Any) -> dict[str, Any]:
     parameters = {"Build": {"Type": "String"}}
     return template(parameters, Pg=made(Tags=[{"Key": "build", "Value": value}]))
@@ -197,6 +204,7 @@ def test_a_build_number_in_a_tag_replaces_the_group():
     assert changes(tagged("41"), tagged("42")) == [
         "Tags changes from a list of 1 to a list of 1, which replaces the group"
     ]
+    assert reported(tagged("41"), tagged("42")) == ["UC-PLC-009 Tags"]
     assert changes(template(Pg=made("cluster")), template(Pg=made("spread")))
     assert changes(tagged("41"), template(Pg=made()))
 
@@ -205,7 +213,8 @@ def test_the_same_group_stays():
     assert not changes(tagged("41"), tagged("41"))
     assert not changes(template(Pg=made()), template(Pg=made({"Fn::Sub": "cluster"})))
     assert not changes(tagged({"Ref": "Build"}), tagged({"Ref": "Build"}))
-    assert not list(group_is_not_replaced(None, None))
+    assert not reported(template(Pg=made()), template(Pg=made(), Other=made()))
+    assert not reported(template(Pg=made(), Other=made()), template(Pg=made()))
 
 
 def test_an_unknown_tag_is_not_judged():
