@@ -40,6 +40,7 @@ def _words(_: click.Context, __: click.Parameter, values: Sequence[str]) -> tupl
 @click.option("--write-baseline", type=click.Path(path_type=Path), help="Write what is found as known findings.")
 @click.option("--against", metavar="OLD", help="Earlier templates: also judge what the update would do.")
 @click.option("--with", "engines", multiple=True, callback=_words, metavar="ENGINE", help="cfn-lint, cdk-validate.")
+@click.option("--pass-over-others", is_flag=True, help="Pass over named files that are no templates.")
 @click.option("--region", metavar="REGION", help="Where plain templates are deployed.")
 @click.option("--account", metavar="ID", help="The account they are deployed into.")
 @click.option("--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Configuration file.")
@@ -58,6 +59,7 @@ def check(
     write_baseline: Path | None,
     against: str | None,
     engines: tuple[str, ...],
+    pass_over_others: bool,
     region: str | None,
     account: str | None,
     config: Path | None,
@@ -77,6 +79,7 @@ def check(
             options=_options(settings, select, ignore, baseline, keep_known=write_baseline is None),
             against=against,
             engines=_engines(engines or settings.engines),
+            pass_over_others=pass_over_others,
             region=region or settings.region,
             account=account or settings.account,
         )
@@ -134,6 +137,7 @@ def _report(
     options: Options,
     against: str | None,
     engines: tuple[str, ...],
+    pass_over_others: bool,
     region: str | None,
     account: str | None,
 ) -> Report:
@@ -143,7 +147,7 @@ def _report(
     from ultracluster_cli.check_output import progress
 
     environment = Environment(region=region, account=account)
-    loaded = load(paths, environment=environment)
+    loaded = load(paths, environment=environment, pass_over_others=pass_over_others)
     faults: tuple[Fault, ...] = ()
     if against is not None:
         from ultracluster.policy.compare import compare

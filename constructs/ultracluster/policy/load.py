@@ -6,7 +6,7 @@ import glob
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ultracluster.policy.cloud_assembly import MANIFEST, is_cloud_assembly, read_cloud_assembly
@@ -74,12 +74,13 @@ def assembly_of(
     return AssemblyModel(templates, is_app=is_app)
 
 
-def load(paths: Sequence[str], *, environment: Environment | None = None) -> Loaded:
+def load(paths: Sequence[str], *, environment: Environment | None = None, pass_over_others: bool = False) -> Loaded:
     """Read files, folders, globs, cloud assemblies, and `-` for standard input.
 
     Args:
         paths: as given on the command line.
         environment: where plain templates are deployed, as far as it is known; a cloud assembly says it itself.
+        pass_over_others: whether files that are named and are no templates are passed over, as those of a folder are.
     """
     loaded = Loaded()
     plain: dict[str, tuple[Document, Path | None]] = {}
@@ -88,7 +89,7 @@ def load(paths: Sequence[str], *, environment: Environment | None = None) -> Loa
             if isinstance(found, _App):
                 _take_app(found.folder, loaded)
             elif found.name not in plain:
-                document = _document(found, loaded)
+                document = _document(replace(found, named=False) if pass_over_others else found, loaded)
                 if document is not None:
                     plain[found.name] = (document, found.path)
     loaded.assemblies.extend(link(list(plain.values()), environment or Environment()))

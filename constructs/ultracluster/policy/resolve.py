@@ -89,9 +89,16 @@ def exists(world: World, template: TemplateModel, logical_id: str) -> bool:
     return condition is None or condition_holds(world, template, condition)
 
 
-def unknown(node: Node, why: str) -> Node:
-    """The node as something that is not known; written alike means equal."""
-    return node.become(Unknown(why, symbol_of(node)))
+def unknown(node: Node, why: str, *because: Node) -> Node:
+    """The node as something that is not known; written alike means equal.
+
+    Args:
+        node: what is not known.
+        why: the reason, unless a part gives its own.
+        because: parts that may be the reason.
+    """
+    reasons = (part.raw.reason for part in because if isinstance(part.raw, Unknown | Text))
+    return node.become(Unknown(next(reasons, why), symbol_of(node)))
 
 
 def _children(node: Node) -> list[Node]:
@@ -183,7 +190,7 @@ def _join(node: Node, world: World) -> Node:
     delimiter = literal(resolve(parts[0], world)) if len(parts) == 2 else None  # noqa: PLR2004 - delimiter and list
     entries = resolve(parts[1], world) if delimiter is not None else node
     if delimiter is None or not isinstance(entries.raw, list):
-        return unknown(node, "Fn::Join of a list that is not known")
+        return unknown(node, "Fn::Join of a list that is not known", entries)
     return node.become(join(delimiter, [item.raw for item in list_items(entries, world)]))
 
 
@@ -191,7 +198,7 @@ def _split(node: Node, world: World) -> Node:
     parts = [resolve(part, world) for part in _children(node)]
     delimiter = literal(parts[0]) if len(parts) == 2 else None  # noqa: PLR2004 - delimiter and text
     if not delimiter or not isinstance(parts[1].raw, str | Text):
-        return unknown(node, "Fn::Split of a text that is not known")
+        return unknown(node, "Fn::Split of a text that is not known", *parts)
     return node.become(list(split_text(parts[1].raw, delimiter)))
 
 
@@ -199,7 +206,7 @@ def _select(node: Node, world: World) -> Node:
     parts = [resolve(part, world) for part in _children(node)]
     index = literal(parts[0]) if len(parts) == 2 else None  # noqa: PLR2004 - index and list
     if index is None or not index.isdecimal() or not isinstance(parts[1].raw, list):
-        return unknown(node, "Fn::Select from a list that is not known")
+        return unknown(node, "Fn::Select from a list that is not known", *parts)
     items = list_items(parts[1], world)
     return items[int(index)] if int(index) < len(items) else unknown(node, "Fn::Select beyond the end of its list")
 

@@ -241,6 +241,15 @@ def test_files_of_a_folder_that_are_no_templates_are_counted(run, tmp_path: Path
     assert "1 files passed over" in run(".", *ONLY).output
 
 
+def test_named_files_that_are_no_templates_are_passed_over_on_request(run, tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text("kind: Pod\n")
+    (tmp_path / "odd.json").write_text("{")
+    assert run("pod.yaml", "odd.json", "clean.yaml", *ONLY).exit_code == 2
+    outcome = run("pod.yaml", "odd.json", "clean.yaml", *ONLY, "--pass-over-others")
+    assert outcome.exit_code == 0
+    assert "2 files passed over" in outcome.output
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_other_engines_stand_in_the_same_report(run, tmp_path: Path) -> None:
