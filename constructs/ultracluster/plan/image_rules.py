@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ultracluster.facts.image_names import architecture_named, system_named
 from ultracluster.facts.images import operating_systems, parameter_families, public_images
 from ultracluster.findings import Finding, finding
 from ultracluster.plan.image_options import Al2023, Ami, Dlami, Image, SsmImage, Ubuntu
@@ -14,16 +15,9 @@ if TYPE_CHECKING:
     from ultracluster.facts.images import ParameterFamily
     from ultracluster.facts.instances import InstanceType
 
-__all__ = ["image_findings", "image_os", "parameter_family"]
+__all__ = ["image_findings", "image_os", "parameter_family", "parameter_os"]
 
 _VENDORS = {"nvidia": "NVIDIA GPUs", "aws": "Trainium and Inferentia (Neuron)"}
-# How the parts of a public parameter name spell an architecture and an operating system.
-_ARCHITECTURES = {"arm64": "arm64", "aarch64": "arm64", "x86_64": "x86_64", "amd64": "x86_64"}
-_OS_NAMES = {
-    "al2023": r"al2023|amazon-linux-2023",
-    "ubuntu-22.04": r"ubuntu[-/](?:server/|server-minimal/)?(?:22\.04|jammy)",
-    "ubuntu-24.04": r"ubuntu[-/](?:server/|server-minimal/)?(?:24\.04|noble)",
-}
 
 
 def image_os(image: Image) -> str:
@@ -134,7 +128,7 @@ def _check_parameter(image: SsmImage, facts: InstanceType, place: str) -> tuple[
     if family.vendor is not None and family.vendor != facts.vendor:
         message = f"an image for {_VENDORS[family.vendor]} on {facts.name}"
         findings.append(finding("UC-API-108", where, message, "leave the image out, or take the one of the vendor"))
-    architecture = _parameter_architecture(image.parameter)
+    architecture = architecture_named(image.parameter)
     if architecture is not None and architecture != facts.architecture:
         message = f"an {architecture} image on {facts.name}, which is {facts.architecture}"
         findings.append(finding("UC-IMG-005", where, message, f"take the {facts.architecture} image"))
@@ -142,13 +136,14 @@ def _check_parameter(image: SsmImage, facts: InstanceType, place: str) -> tuple[
     return tuple(findings)
 
 
-def _parameter_architecture(parameter: str) -> str | None:
-    parts = re.split(r"[/-]", parameter)
-    return next((_ARCHITECTURES[part] for part in parts if part in _ARCHITECTURES), None)
+def parameter_os(parameter: str) -> str | None:
+    """The operating system that the name of a parameter tells; None for one that tells none that nodes can run."""
+    named = system_named(parameter)
+    return named.os if named is not None and named.os in operating_systems() else None
 
 
 def _check_parameter_os(image: SsmImage, place: str) -> tuple[Finding, ...]:
-    named = next((os for os, pattern in _OS_NAMES.items() if re.search(pattern, image.parameter)), None)
+    named = parameter_os(image.parameter)
     if named is None or named == image.os:
         return ()
     message = f"{image.os}, but the parameter names {named}, whose root device and boot differ"
