@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ultracluster.observability.fleet_alarms import FleetAlarms
     from ultracluster.observability.lustre_alarms import LustreAlarms
     from ultracluster.observability.notification_topic import NotificationTopic
+    from ultracluster.observability.spend_budget import SpendBudget
     from ultracluster.placement.efa_placement_group import EfaPlacementGroup
     from ultracluster.plan.buckets import ArchivedPrefix, BucketPurpose, Transition
     from ultracluster.plan.capacity import CapacityBlock, OnDemand, Reservation, Spot
@@ -87,6 +88,7 @@ _MODULES = {
     "Scratch2": "plan.lustre_deployments",
     "Severity": "findings",
     "SharedHome": "storage.shared_home",
+    "SpendBudget": "observability.spend_budget",
     "Spot": "plan.capacity",
     "SpotTrainingFleet": "spot.spot_training_fleet",
     "SsmImage": "plan.images",
@@ -140,6 +142,7 @@ __all__ = [
     "Scratch2",
     "Severity",
     "SharedHome",
+    "SpendBudget",
     "Spot",
     "SpotTrainingFleet",
     "SsmImage",

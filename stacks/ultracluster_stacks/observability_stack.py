@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 
-from ultracluster import ClusterDashboard, FleetAlarms, LustreAlarms, NotificationTopic
+from ultracluster import ClusterDashboard, FleetAlarms, LustreAlarms, NotificationTopic, SpendBudget
 from ultracluster.observability.fleet_alarms import FleetToWatch
 from ultracluster.plan.names import alarm_prefix, interruption_queue_names
 
@@ -63,6 +63,8 @@ class ObservabilityStack(cdk.Stack):
             )
             for name, file_system in storage.lustre.items()
         }
+        if spec.monthly_budget_usd is not None:
+            SpendBudget(self, "Budget", monthly_limit_usd=spec.monthly_budget_usd, topic=self.topic)
         self.dashboard = self._dashboard(plan.name, storage) if spec.dashboard else None
 
     def _fleet(self, spec: ObservabilitySpec, plan: FleetPlan, attached: FleetAttachments) -> FleetAlarms:

@@ -50,6 +50,10 @@ __all__ = ["METRICS_NAMESPACE", "Fleet"]
 METRICS_NAMESPACE = "UltraCluster"
 """One namespace for all fleets: their metrics differ in the AutoScalingGroupName dimension."""
 
+_NEWEST_IMAGE = (
+    "the parameter is read when the stack is deployed, so that all nodes of one launch template version boot the same "
+    "image, and nodes that run are not replaced; an image by its id is given with Ami"
+)
 _NAME_LENGTH = 64
 """Of the Auto Scaling group, when it is not given: fits into metric dimensions, queue and log group names."""
 
@@ -271,6 +275,7 @@ class Fleet(Construct):
         if image.ssm_parameter is None:
             return image.ami_id or ""
         # A template parameter, once per stack and image: resolved at deployment, so all nodes until the next one agree.
+        acknowledge(self, {"UC-IMG-010": _NEWEST_IMAGE})
         return ssm.StringParameter.value_for_typed_string_parameter_v2(
             self, image.ssm_parameter, ssm.ParameterValueType.AWS_EC2_IMAGE_ID
         )

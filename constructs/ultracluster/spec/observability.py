@@ -50,3 +50,10 @@ class ObservabilitySpec(SpecModel):
     metrics_namespace: Namespace = Field(
         default="UltraCluster", description="CloudWatch namespace of the metrics that the nodes publish."
     )
+    monthly_budget_usd: float | None = Field(
+        default=None,
+        gt=0,
+        description="Costs of the whole account per month in USD. People are told at 50, 80 and 100 % of it, and when "
+        "the forecast passes it. Default: no budget, which the checks warn of.",
+        examples=[100000],
+    )
