@@ -44,6 +44,7 @@ def by_parameter(default, kind="p5.48xlarge"):
         booted(dynamic(DLAMI)),
         booted(dynamic(ARM), "p6e-gb200.36xlarge"),
         booted(dynamic(AL2023), "m5.large"),
+        booted(dynamic("/aws/service/neuron/dlami/base/ubuntu-24.04/latest/image_id"), "trn2.48xlarge"),
         booted(dynamic(ARM), "c7g.large"),
         by_parameter(DLAMI),
         instance(dynamic(DLAMI)),

@@ -45,6 +45,10 @@ PASSING = {
     "disabled": {"Files": logged("DISABLED")},
     "destination": {"Files": logged(destination=f"{ARN}/aws/fsx/train")},
     "destination by name": {"Files": logged(destination={"Fn::Sub": f"{ARN}/aws/fsx/${{AWS::StackName}}"})},
+    "destination by reference": {
+        "Files": logged(destination={"Fn::Join": ["", [ARN, {"Ref": "Log"}]]}),
+        "Log": log_group(LogGroupName={"Fn::Sub": "/aws/fsx/${AWS::StackName}"}),
+    },
     "destination of the template": {
         "Files": logged(destination=LOG_GROUP),
         "Log": log_group(LogGroupName="/aws/fsx-x"),

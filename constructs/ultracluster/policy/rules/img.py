@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ultracluster.facts.image_names import architecture_named, architecture_of_type, follows_newest
+from ultracluster.facts.images import public_images
 from ultracluster.policy.graph.fleets import NODE_GROUP, PCS_NODE_GROUP
 from ultracluster.policy.graph.image_sources import LAUNCHED, RECIPE, ImageName, image_name
 from ultracluster.policy.graph.launch_templates import LAUNCH_TEMPLATE, instance_types
@@ -25,7 +26,8 @@ def image_of_the_architecture(launched: Resource) -> Iterator[Problem]:
     if not image.exists or not types:
         return
     named = image_name(image)
-    wanted = architecture_named(named.name)
+    wanted = next((row.architecture for row in public_images() if row.ssm_parameter == named.name), None)
+    wanted = wanted or architecture_named(named.name)
     if wanted is None:
         raise NotKnown(f"the architecture of {named.name}")
     for kind in types:

@@ -16,7 +16,7 @@ from ultracluster.policy.graph.lustre import Lustre, judged_as, lustre_of
 from ultracluster.policy.graph.security_groups import security_group
 from ultracluster.policy.problem import Problem
 from ultracluster.policy.registry import rule
-from ultracluster.policy.states import NotKnown
+from ultracluster.policy.states import NotKnown, Opaque
 from ultracluster.policy.value import Value
 from ultracluster.policy.view import Resource
 
@@ -132,14 +132,15 @@ def _log_group_name(destination: Value) -> str:
     Raises:
         NotKnown: it begins with something that is not known, or the destination is no log group.
     """
-    group = destination.resource(_LOG_GROUP)
+    references = (part.reference for part in destination.parts() if isinstance(part, Opaque))
+    group = next((each for each in references if each is not None and each.type == _LOG_GROUP), None)
     if group is not None:
-        name = group.get("LogGroupName")
+        name = Resource(group.target, destination.world).get("LogGroupName")
         return _beginning(name.known_text()) if name.exists else ""
-    _, found, name_ = destination.known_text().partition(":log-group:")
+    _, found, rest = destination.known_text().partition(":log-group:")
     if not found:
         raise NotKnown(f"the log group of {destination.shown}")
-    return _beginning(name_)
+    return _beginning(rest)
 
 
 def _beginning(name: str) -> str:
