@@ -6,9 +6,19 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-__all__ = ["EnvironmentRow", "environment_rows", "forbidden_variables"]
+__all__ = [
+    "EnvironmentRow",
+    "ForbiddenVariable",
+    "environment_rows",
+    "forbidden_variables",
+    "highest_collective_floor",
+    "least_collective_message",
+    "locked_memory_floor",
+    "restarting_units",
+    "time_sources",
+]
 
 DATA_FILE = Path(__file__).with_name("data") / "node_environment.json"
 
@@ -39,9 +49,15 @@ class EnvironmentRow:
 
 
 @cache
+def _document() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(DATA_FILE.read_text(encoding="utf-8"))
+    return document
+
+
+@cache
 def environment_rows() -> tuple[EnvironmentRow, ...]:
     """All rows, in the order of the file."""
-    rows = json.loads(DATA_FILE.read_text(encoding="utf-8"))["rows"]
+    rows = _document()["rows"]
     return tuple(
         EnvironmentRow(
             **{key: value for key, value in row.items() if key != "scope"},
@@ -52,8 +68,56 @@ def environment_rows() -> tuple[EnvironmentRow, ...]:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForbiddenVariable:
+    """A variable that no job may get.
+
+    Attributes:
+        name: its name; a trailing `*` stands for any ending.
+        reason: why not.
+        source: key of the source.
+        value: the one harmful value; None for any.
+        value_like: a pattern that harmful values match; None for any.
+        breaks: whether it costs the fabric or does nothing at all; the others are superseded.
+        needed_on: operating systems whose kernel still needs it.
+    """
+
+    name: str
+    reason: str
+    source: str
+    value: str | None = None
+    value_like: str | None = None
+    breaks: bool = False
+    needed_on: tuple[str, ...] = ()
+
+
 @cache
-def forbidden_variables() -> tuple[tuple[str, str | None, str], ...]:
-    """Variables that no node may get: name, the harmful value (None for any), and why."""
-    rows = json.loads(DATA_FILE.read_text(encoding="utf-8"))["never"]
-    return tuple((row["name"], row.get("value"), row["reason"]) for row in rows)
+def forbidden_variables() -> tuple[ForbiddenVariable, ...]:
+    """Variables that no node may get, in the order of the file."""
+    rows = _document()["never"]
+    return tuple(ForbiddenVariable(**row | {"needed_on": tuple(row.get("needed_on", ()))}) for row in rows)
+
+
+def locked_memory_floor() -> int:
+    """The smallest limit of locked memory that EFA works with, in bytes."""
+    return int(_document()["locked_memory_floor"]["gib"]) * 2**30
+
+
+def restarting_units() -> tuple[str, ...]:
+    """Units that install updates and restart services on their own."""
+    return tuple(_document()["restarting_units"]["value"])
+
+
+def time_sources() -> tuple[str, ...]:
+    """Addresses of Amazon Time Sync."""
+    return tuple(_document()["time_sources"]["value"])
+
+
+def highest_collective_floor() -> float:
+    """The largest share of the line rate that a collective can be held to."""
+    return float(_document()["collective_floor"]["of_line_rate"])
+
+
+def least_collective_message() -> int:
+    """The smallest message in bytes for which a collective can be held to a floor."""
+    return int(_document()["collective_floor"]["least_message_gib"]) * 2**30

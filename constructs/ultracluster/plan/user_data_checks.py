@@ -7,17 +7,18 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ultracluster.facts.node_environment import forbidden_variables
 from ultracluster.facts.node_packages import node_packages
 from ultracluster.findings import Finding, finding
 from ultracluster.plan.mime import plain
+from ultracluster.plan.node_limits import check_locked_memory, locked_memory_limits
+from ultracluster.plan.node_variables import check_variables, without_comments
 from ultracluster.plan.user_data_parts import part_length
 
 if TYPE_CHECKING:
     from ultracluster.plan.node_files import NodeFile
     from ultracluster.plan.user_data import UserDataRequest
 
-__all__ = ["check_document", "check_fields", "check_script"]
+__all__ = ["calls_extras", "check_document", "check_fields", "check_script"]
 
 # What stands between single quotes in the settings of the node program, and between two spaces in a line of fstab.
 _WORD = re.compile(r"[A-Za-z0-9._:/#+@=-]+")
@@ -26,6 +27,8 @@ _OPTION = re.compile(r"[A-Za-z0-9._:/=-]+")
 _SYSTEM = frozenset(
     {"/boot", "/dev", "/etc", "/lib", "/proc", "/root", "/run", "/scratch", "/sys", "/tmp", "/usr", "/var"}
 )
+_EXTRAS = re.compile(r"\bamazon-linux-extras\b|\byum\S*\s.*--enable(?:repo)?[= ]\S*extras?\b")
+_ASKED = re.compile(r"(?:command -v|which|type|hash|-x|-f)\s+\S*amazon-linux-extras")
 _PLACEHOLDER = "${Token["  # how CDK writes a value that it fills in later
 
 
@@ -74,18 +77,19 @@ def check_script(request: UserDataRequest, *, subject: str) -> Iterator[Finding]
         yield finding(
             "UC-NOD-021", where, "the script holds a value of the deployment beside characters other than ASCII"
         )
-    if request.os == "al2023" and "amazon-linux-extras" in script:
+    if request.os == "al2023" and calls_extras(script):
         yield finding(
             "UC-NOD-007", where, "the script calls amazon-linux-extras, which Amazon Linux 2023 does not have"
         )
-    for name, value, reason in forbidden_variables():
-        if re.search(rf"\b{name}={re.escape(value) if value else ''}", script):
-            rule = "UC-NOD-001" if _breaks(name) else "UC-NOD-002"
-            yield finding(rule, where, f"the script sets {name}{'=' + value if value else ''}: {reason}")
+    yield from check_variables(script, os=request.os, subject=where)
+    for written, size in locked_memory_limits(without_comments(script)):
+        if size is not None:
+            yield from check_locked_memory(written, size, subject=where)
 
 
-def _breaks(name: str) -> bool:
-    return name.startswith("RDMAV_") or name in {"NCCL_NET_GDR_LEVEL", "NCCL_BUFFERSIZE"}
+def calls_extras(script: str) -> bool:
+    """Whether a script installs from the extras of Amazon Linux 2, its comments and its own tests for them aside."""
+    return any(_EXTRAS.search(line) and not _ASKED.search(line) for line in without_comments(script).splitlines())
 
 
 def check_document(files: tuple[NodeFile, ...], size: int, *, limit: int, subject: str) -> Iterator[Finding]:

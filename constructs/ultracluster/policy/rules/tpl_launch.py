@@ -99,4 +99,5 @@ def no_name_on_what_is_replaced(resource: Resource) -> Iterator[Problem]:
         return
     if resource.type == _BATCH and not resource.get("ReplaceComputeEnvironment").boolean(True):
         return  # every change is made in place
-    yield Problem(name, f"{name.shown} is taken while the old one lives, so an update that replaces it fails")
+    shown = name.shown if name.known else "the name"
+    yield Problem(name, f"{shown} is taken while the old one lives, so an update that replaces it fails")

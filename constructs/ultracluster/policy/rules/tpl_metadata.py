@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 from ultracluster.plan.tags import check_tag, check_tag_count, is_plain
 from ultracluster.policy.acknowledgements import PLUGIN_PREFIX
@@ -149,13 +150,13 @@ def _hidden(key: str, body: object) -> str:
         if types and not _is_written_out(body):
             return f"{key} makes {types[0]}, as many as the deployment says"
         return ""
-    kind = body.get("Type") if isinstance(body, dict) else None
-    if kind in _read_types():
-        inner = _marker_in(body.get("Properties")) if isinstance(body, dict) else ""
-        return f"{inner} in {key} may add properties that no rule sees" if inner else ""
+    inner = _marker_in(body.get("Properties")) if isinstance(body, dict) else ""
+    if inner and isinstance(body, dict) and body.get("Type") in _read_types():
+        return f"{inner} in {key} may add properties that no rule sees"
     return ""
 
 
+@cache
 def _read_types() -> frozenset[str]:
     return frozenset(rules_by_type())
 

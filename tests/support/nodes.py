@@ -1,0 +1,32 @@
+"""Small templates around the scripts of nodes, for tests of rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from support.fabric import launch_template, template
+from support.policy import judged
+
+Body = dict[str, Any]
+
+
+def booted(script: str, instance_type: Any = "p5.48xlarge", **data: Any) -> Body:
+    """A template with one launch template whose user data is a script."""
+    return template(Lt=with_script(script, instance_type, **data))
+
+
+def with_script(script: Any, instance_type: Any = "p5.48xlarge", **data: Any) -> Body:
+    """A launch template with this user data."""
+    text = f"#!/bin/bash\n{script}\n" if isinstance(script, str) else script
+    return launch_template(None, instance_type, UserData={"Fn::Base64": text}, **data)
+
+
+def component(data: Any) -> Body:
+    """A template with one Image Builder component."""
+    properties = {"Name": "tune", "Version": "1.0.0", "Platform": "Linux", "Data": data}
+    return template(X={"Type": "AWS::ImageBuilder::Component", "Properties": properties})
+
+
+def area_ids(area: str, *templates: Any, is_app: bool = False) -> set[str]:
+    """Ids of one area that were found."""
+    return {found for found in judged(*templates, is_app=is_app).ids if found.startswith(f"UC-{area}-")}
