@@ -104,7 +104,6 @@ def _settings(config: Path | None) -> Settings:
 def _options(
     settings: Settings, select: tuple[str, ...], ignore: tuple[str, ...], baseline: Path | None, *, keep_known: bool
 ) -> Options:
-    from ultracluster.policy.baseline import read_baseline
     from ultracluster.policy.check import Options
     from ultracluster.policy.settings import BadSettings, checked_ids
 
@@ -112,11 +111,16 @@ def _options(
     if wrong:
         raise BadSettings("\n".join(wrong))
     file = baseline or (Path(settings.baseline) if settings.baseline else None)
+    known: frozenset[str] = frozenset()
+    if file is not None and keep_known:
+        from ultracluster.policy.baseline import read_baseline
+
+        known = read_baseline(file)
     return Options(
         select=select or settings.select,
         ignore=(*ignore, *settings.ignore),
         acknowledgements=settings.acknowledgements,
-        baseline=read_baseline(file) if file is not None and keep_known else frozenset(),
+        baseline=known,
     )
 
 

@@ -56,6 +56,8 @@ class Document:
 
     @cached_property
     def _expansion(self) -> tuple[Mapping[str, Any], Mapping[tuple[str, str], Path], list[str]]:
+        if self.text and "Fn::ForEach" not in self.text:
+            return self.value, {}, []
         from ultracluster.policy.foreach import expand
 
         return expand(self.value)

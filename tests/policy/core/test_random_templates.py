@@ -144,7 +144,7 @@ def _paths(value: object, path: tuple = ()):
 RICH_VALUE = read_document(RICH.name, RICH.read_bytes()).value
 # Types that the file does not show are there all the same, with something in every place that rules look at.
 RICH_VALUE["Resources"] |= {
-    f"Extra{at}": {"Type": kind, "Properties": dict.fromkeys(WORDS, {"Ref": "Group"})}
+    f"Extra{at}": {"Type": kind, "Properties": {word: {"Ref": "Group"} for word in WORDS}}
     for at, kind in enumerate(sorted(set(TYPES) - {body["Type"] for body in RICH_VALUE["Resources"].values()}))
 }
 RICH_PATHS = list(_paths(RICH_VALUE))
