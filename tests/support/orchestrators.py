@@ -129,3 +129,58 @@ def job(*ranges: Body, nodes: Any = 4, main: Any = 0, **more: Any) -> Body:
     properties = {"NumNodes": nodes, "MainNode": main, "NodeRangeProperties": listed}
     settings = {"Type": "multinode", "NodeProperties": properties, "Timeout": {"AttemptDurationSeconds": 86400}}
     return resource("Batch::JobDefinition", **{**settings, **more})
+
+
+def pcs_cluster(**more: Any) -> Body:
+    """A PCS cluster with which no rule on PCS finds fault."""
+    settings = {
+        "Name": "train",
+        "Size": "MEDIUM",
+        "Scheduler": {"Type": "SLURM", "Version": "25.11"},
+        "Networking": {"SubnetIds": ["subnet-0123456789abcdef0"], "SecurityGroupIds": ["sg-0123456789abcdef0"]},
+        "SlurmConfiguration": {"Accounting": {"Mode": "STANDARD", "DefaultPurgeTimeInDays": 365}},
+    }
+    return resource("PCS::Cluster", **{**settings, **more})
+
+
+def pcs_nodes(*types: Any, name: str = "Lt", most: Any = 4, **more: Any) -> Body:
+    """A compute node group of the cluster `Pcs` of the template."""
+    settings = {
+        "Name": "nodes",
+        "ClusterId": {"Fn::GetAtt": ["Pcs", "Id"]},
+        "CustomLaunchTemplate": {"TemplateId": {"Ref": name}, "Version": {"Fn::GetAtt": [name, "LatestVersionNumber"]}},
+        "SubnetIds": ["subnet-0123456789abcdef0"],
+        "IamInstanceProfileArn": "arn:aws:iam::111122223333:instance-profile/AWSPCS-node",
+        "InstanceConfigs": [{"InstanceType": kind} for kind in types or (P5,)],
+        "ScalingConfiguration": {"MinInstanceCount": 0, "MaxInstanceCount": most},
+    }
+    return resource("PCS::ComputeNodeGroup", **{**settings, **more})
+
+
+def pcs_queue(*groups: Any, **more: Any) -> Body:
+    """A queue over node groups of the template."""
+    listed = [
+        {"ComputeNodeGroupId": {"Fn::GetAtt": [name, "Id"]} if isinstance(name, str) else name} for name in groups
+    ]
+    settings = {"Name": "work", "ClusterId": {"Fn::GetAtt": ["Pcs", "Id"]}, "ComputeNodeGroupConfigurations": listed}
+    return resource("PCS::Queue", **{**settings, **more})
+
+
+def pcs_app(
+    data: Body | None = None,
+    parameters: Body | None = None,
+    conditions: Body | None = None,
+    /,
+    *,
+    group: Body | None = None,
+    **more: Body,
+) -> Body:
+    """A cluster `Pcs`, a launch template `Lt`, a node group `Nodes` and a queue `Work`."""
+    resources = {
+        "Pcs": pcs_cluster(),
+        "Lt": launch_template(**({"InstanceType": P5} if data is None else data)),
+        "Nodes": pcs_nodes(**(group or {})),
+        "Work": pcs_queue("Nodes"),
+        **more,
+    }
+    return template({"Text": parameter(), **(parameters or {})}, conditions, **resources)
