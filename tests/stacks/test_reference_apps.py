@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from support.clusters import CLUSTERS, NOW, STACKS, golden, name_of, new_app, synthesized
 from support.efa_rule import efa_faults
@@ -15,6 +16,7 @@ from support.sources import ROOT
 from support.templates import all_properties, launch_template_data, references, resources
 from ultracluster.facts.instances import instance_type
 from ultracluster.plan.template_limits import check_template_limits
+from ultracluster_cli.check import check
 from ultracluster_stacks.assemble import assemble
 
 pytestmark = pytest.mark.slow
@@ -124,3 +126,13 @@ def test_nag_finds_nothing_unacknowledged_and_every_reason_is_specific(tmp_path:
     told = reasons(report)
     assert told
     assert [rule for rule, reason in told.items() if len(reason) < 40] == []
+
+
+@each_cluster
+def test_our_own_checks_find_nothing_in_the_cloud_assembly(cluster: Path, tmp_path: Path) -> None:
+    app = new_app(str(tmp_path))
+    assemble(app, cluster, now=NOW)
+    app.synth()
+    run = CliRunner().invoke(check, [str(tmp_path), "--fail-on", "warning", "--format", "json"])
+    assert run.exit_code == 0, run.output
+    assert json.loads(run.stdout)["findings"] == []
