@@ -15,6 +15,7 @@ from ultracluster.plan.image_options import Dlami
 from ultracluster.plan.images import check_image
 from ultracluster.plan.interface_rules import as_entries, check_interface_list, with_public_ip
 from ultracluster.plan.network_interfaces import check_network_interfaces, plan_network_interfaces
+from ultracluster.plan.numbers import no_whole_number
 from ultracluster.plan.placement import PlacementRequest, check_placement
 from ultracluster.plan.spot import SpotRequest, check_spot, effective_efa, group_by_cards
 from ultracluster.plan.volumes import check_root_volume
@@ -143,6 +144,8 @@ def _resolve_types(request: FleetRequest, subject: str) -> tuple[tuple[InstanceT
 
 def _counts(request: FleetRequest) -> Counts | None:
     """The size, when the request gives one in one of the two ways."""
+    if any(_size_faults(request)):
+        return None
     if request.count is not None:
         return Counts(fewest=request.count, most=request.count)
     if request.max_count is None:
@@ -150,8 +153,21 @@ def _counts(request: FleetRequest) -> Counts | None:
     return Counts(fewest=request.min_count or 0, most=request.max_count)
 
 
+def _size_faults(request: FleetRequest) -> Iterable[tuple[str, str]]:
+    """Names of the sizes that are no whole numbers, and why."""
+    sizes = {"count": request.count, "min_count": request.min_count, "max_count": request.max_count}
+    for name, value in sizes.items():
+        fault = None if value is None else no_whole_number(value)
+        if fault is not None:
+            yield name, fault
+
+
 def _check_counts(request: FleetRequest, subject: str) -> Iterable[Finding]:
     place = f"{subject}.count"
+    for name, fault in _size_faults(request):
+        yield finding("UC-API-104", f"{subject}.{name}", fault, "give a number of instances, for example 4")
+    if any(_size_faults(request)):
+        return
     bounds = (request.min_count, request.max_count)
     if request.count is not None and bounds != (None, None):
         yield finding("UC-API-104", place, "count beside min_count or max_count", "give count, or the two bounds")

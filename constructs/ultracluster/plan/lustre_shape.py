@@ -12,6 +12,7 @@ from ultracluster.facts.lustre import DeploymentFacts, TierFacts, deployment, de
 from ultracluster.findings import Finding, finding
 from ultracluster.plan.lustre_grid import automatic_metadata_iops, metadata_values, nearest_on_grid, on_grid
 from ultracluster.plan.lustre_tiering import check_tiering, check_without_tiering
+from ultracluster.plan.numbers import no_whole_number
 from ultracluster.plan.paths import check_choice
 
 if TYPE_CHECKING:
@@ -185,7 +186,10 @@ def _check_capacity(
         f"{facts.deployment_type}" if facts.storage_type == "SSD" else f"{facts.deployment_type} {facts.storage_type}"
     )
     grid = " or ".join([*(f"{each}" for each in listed), f"n x {step}"])
-    if capacity is None:
+    fault = None if capacity is None else no_whole_number(capacity)
+    if fault is not None:
+        yield finding("UC-LUS-001", where, fault, f"write a number of GiB: {grid}")
+    elif capacity is None:
         yield finding(
             "UC-LUS-001", where, f"is missing; {what} takes {grid} GiB", f"use {(*listed, step)[0]} GiB or more"
         )
@@ -215,7 +219,8 @@ def _check_metadata(fields: DeploymentFields, storage_type: str, subject: str) -
         yield from check_choice(wanted, ("automatic",), subject=where)
         return
     values = metadata_values()
-    least = automatic_metadata_iops(fields.capacity_gib) if storage_type == "SSD" and fields.capacity_gib else 0
+    sized = storage_type == "SSD" and isinstance(fields.capacity_gib, int)
+    least = automatic_metadata_iops(fields.capacity_gib or 0) if sized else 0
     if wanted not in values:
         step = lustre_facts().metadata_step
         listed = ", ".join(map(str, values[:4]))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from ultracluster.findings import finding, raise_if_errors
 from ultracluster.plan.decision import Decision
+from ultracluster.plan.numbers import no_whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,16 +106,19 @@ def check_network_interfaces(
     subject: str,
 ) -> tuple[Finding, ...]:
     """All faults of a wish for interfaces; see `plan_network_interfaces` for the arguments."""
+    if layout not in set(InterfaceLayout):
+        return (_unknown_layout(layout, subject),)
     wanted = _normalize(efa)
     entries = _layout(instance_type, InterfaceLayout(layout))
     if entries is None:
         return (_undocumented(instance_type, InterfaceLayout(layout), subject),)
     available = sum(entry.has_efa for entry in entries)
-    if wanted is None or 0 <= wanted <= available:
+    fault = None if wanted is None else no_whole_number(wanted)
+    if wanted is None or (fault is None and 0 <= wanted <= available):
         return ()
-    if available == 0 and wanted > 0:
+    if fault is None and available == 0 and wanted > 0:
         return (_without_efa(instance_type, wanted, subject),)
-    message = f"{wanted} is not between 0 and the {available} EFA devices of {instance_type.name}"
+    message = fault or f"{wanted} is not between 0 and the {available} EFA devices of {instance_type.name}"
     fix = f"leave it out for all {available}, set 0 for none, or name a number in between"
     return (finding("UC-EFA-002", f"{subject}.efa", message, fix),)
 
@@ -239,6 +243,12 @@ def _without_efa(instance_type: InstanceType, wanted: int, subject: str) -> Find
     pick = f"pick {smallest.name}, the smallest {smallest.family} with EFA, or " if smallest else ""
     message = f"{wanted} EFA devices asked for, {instance_type.name} has none"
     return finding("UC-EFA-001", f"{subject}.efa", message, f"{pick}turn EFA off with 0")
+
+
+def _unknown_layout(layout: str, subject: str) -> Finding:
+    known = [one.value for one in InterfaceLayout]
+    message = f"{layout!r} is no layout of interfaces"
+    return finding("UC-API-101", f"{subject}.interface_layout", message, f"use one of {', '.join(known)}")
 
 
 def _undocumented(instance_type: InstanceType, layout: InterfaceLayout, subject: str) -> Finding:

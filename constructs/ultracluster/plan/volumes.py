@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ultracluster.facts.ebs import gp3
 from ultracluster.findings import finding, raise_if_errors
 from ultracluster.plan.decision import Decision
+from ultracluster.plan.numbers import no_whole_number
 
 if TYPE_CHECKING:
     from ultracluster.findings import Finding
@@ -65,8 +66,7 @@ def check_root_volume(
     ranges = _check_ranges(volume, place)
     # Ratios of numbers that are out of range would only repeat the fault.
     found = ranges or _check_ratios(volume, place)
-    small = recommended_size_gib is not None and volume.size_gib < recommended_size_gib
-    if small and not ranges:
+    if not ranges and recommended_size_gib is not None and volume.size_gib < recommended_size_gib:
         message = (
             f"{volume.size_gib} GiB fill up with this kind of image, which was seen to need {recommended_size_gib}"
         )
@@ -139,6 +139,10 @@ def _check_ranges(volume: RootVolume, place: str) -> tuple[Finding, ...]:
             "MiB/s",
         ),
     )
+    given = [check for check in checks if check[1] is not None]
+    strange = [(name, fault) for name, value, *_ in given if (fault := no_whole_number(value)) is not None]
+    if strange:
+        return tuple(finding("UC-IMG-008", f"{place}.{name}", fault, "write a number") for name, fault in strange)
     return tuple(
         finding(
             "UC-IMG-008",

@@ -351,3 +351,35 @@ def test_a_fleet_plan_loads_no_heavy_package(root):
         check=True,
     ).stdout.split()
     assert not {"aws_cdk", "boto3", "botocore", "constructs", "jsii", "pydantic", "yaml"} & set(loaded)
+
+
+TOKEN = -1.8881545897087736e289
+"""How a number of the CDK looks that only the deployment knows."""
+
+
+@pytest.mark.parametrize("value", ["4", 2.5, True, TOKEN], ids=["text", "fraction", "truth", "token"])
+@pytest.mark.parametrize(
+    ("name", "rule_id", "make"),
+    [
+        ("count", "UC-API-104", lambda value: {"count": value}),
+        ("max_count", "UC-API-104", lambda value: {"count": None, "min_count": 0, "max_count": value}),
+        ("root_volume.size_gib", "UC-IMG-008", lambda value: {"root_volume": RootVolume(size_gib=value)}),
+    ],
+    ids=["count", "bounds", "volume"],
+)
+def test_a_size_that_is_no_whole_number_is_a_finding(name, rule_id, make, value):
+    (found,) = check(**make(value))
+    assert (found.rule_id, found.subject) == (rule_id, f"{SUBJECT}.{name}")
+    assert ("only the deployment knows" in found.message) == (value == TOKEN)
+
+
+@pytest.mark.parametrize("value", ["8", 2.5, TOKEN], ids=["text", "fraction", "token"])
+def test_fabric_devices_are_counted_in_whole_numbers(value):
+    found = check(efa=value)
+    assert ("UC-EFA-002", f"{SUBJECT}.efa") in {(one.rule_id, one.subject) for one in found}
+
+
+def test_an_unknown_layout_names_the_known_ones():
+    (found,) = check(layout="max-band")
+    assert (found.rule_id, found.subject) == ("UC-API-101", f"{SUBJECT}.interface_layout")
+    assert found.fix == "use one of min-ip, max-bandwidth, all-efa"

@@ -189,3 +189,10 @@ def test_any_request_gives_findings_or_a_plan(deployment: DeploymentFields, vers
     assert (plan.metadata is not None) or not plan.efa
     assert (plan.capacity_gib is None) == (plan.storage_type == "INTELLIGENT_TIERING")
     assert (plan.drive_cache is not None) == (plan.storage_type == "HDD")
+
+
+@pytest.mark.parametrize("capacity", ["2400", 2400.5, -1.8881545897087736e289], ids=["text", "fraction", "token"])
+def test_a_capacity_that_is_no_whole_number_is_a_finding(capacity) -> None:
+    (each,) = found(Persistent2(capacity_gib=capacity, throughput_mbps_per_tib=250, metadata_iops=6000))
+    assert (each.rule_id, each.subject) == ("UC-LUS-001", "storage.lustre[0].capacity_gib")
+    assert ("only the deployment knows" in each.message) == (capacity not in ("2400", 2400.5))
