@@ -10,7 +10,7 @@ from ultracluster.policy.states import NotKnown
 from ultracluster.policy.value import Value
 from ultracluster.policy.view import Resource
 
-__all__ = ["SUBNET", "Zone", "differ", "same", "subnets_of", "vpc_of", "zone_of", "zone_of_value"]
+__all__ = ["SUBNET", "Zone", "differ", "picked", "same", "subnets_of", "vpc_of", "zone_of", "zone_of_value"]
 
 SUBNET = "AWS::EC2::Subnet"
 
@@ -54,10 +54,11 @@ def zone_of_value(value: Value) -> Zone:
     """The zone that a property names."""
     if value.is_scalar and value.known:
         return Zone(value.symbol(), value.text())
-    return Zone(value.symbol(), pick=_pick(value.written))
+    return Zone(value.symbol(), pick=picked(value.written))
 
 
-def _pick(raw: object) -> tuple[str, str] | None:
+def picked(raw: object) -> tuple[str, str] | None:
+    """(list, index) of a value that is written as one zone of those of the Region; None for any other."""
     parts = raw.get("Fn::Select") if isinstance(raw, dict) and len(raw) == 1 else None
     if isinstance(parts, list) and len(parts) == 2 and isinstance(parts[1], dict) and "Fn::GetAZs" in parts[1]:  # noqa: PLR2004
         return (str(parts[1]), str(parts[0]))

@@ -9,7 +9,7 @@ from ultracluster.facts.permissions import launching_roles
 from ultracluster.policy.graph.attached_groups import INSTANCE
 from ultracluster.policy.graph.key_policies import grants_launch, key_of
 from ultracluster.policy.graph.launch_templates import LAUNCH_TEMPLATE, uses_of
-from ultracluster.policy.graph.networks import HYPERPOD
+from ultracluster.policy.graph.networks import HYPERPOD, made_here
 from ultracluster.policy.graph.roles import PROFILE, ROLE, Statement, role_of, statements
 from ultracluster.policy.graph.s3_places import arn_covers, marked, object_in
 from ultracluster.policy.graph.user_data import user_data
@@ -55,7 +55,7 @@ def _has_namesake(role: Resource) -> bool:
     name = role.get("RoleName")
     for profile in role.referrers(PROFILE):
         own = profile.get("InstanceProfileName")
-        if own.exists and (own.resource(ROLE) == role or (name.exists and own.symbol() == name.symbol())):
+        if own.exists and (made_here(own, ROLE) == role or (name.exists and own.symbol() == name.symbol())):
             return True
     return False
 

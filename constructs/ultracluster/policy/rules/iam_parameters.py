@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ultracluster.facts.secrets import secret_facts
 from ultracluster.policy.problem import Problem
 from ultracluster.policy.registry import TEMPLATE, rule
+from ultracluster.policy.states import ABSENT
 from ultracluster.policy.value import Value
 from ultracluster.policy.view import Template
 
@@ -21,10 +22,11 @@ def parameters_hide_secrets(template: Template) -> Iterator[Problem]:
         with parameter.judged_apart():
             if not facts.is_secret_name(name) or not _is_free_text(parameter):
                 continue
-            default = parameter["Default"]
-            if default.text("") and facts.is_secret(default.text("")):
+            # As it is written: a dynamic reference is the place of a secret.
+            default = parameter["Default"].written
+            if isinstance(default, str) and facts.is_secret(default):
                 yield Problem(parameter, "a secret with a default, which everybody reads who has the template")
-            elif not default.text("") and not parameter["NoEcho"].boolean(False):
+            elif default in ("", ABSENT) and not parameter["NoEcho"].boolean(False):
                 yield Problem(parameter, "a secret without NoEcho, which everybody reads who may describe the stack")
 
 

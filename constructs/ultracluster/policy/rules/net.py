@@ -28,7 +28,7 @@ from ultracluster.policy.graph.networks import (
     vpcs_of,
 )
 from ultracluster.policy.graph.security_groups import SECURITY_GROUP
-from ultracluster.policy.graph.zones import SUBNET, zone_of_value
+from ultracluster.policy.graph.zones import SUBNET, picked
 from ultracluster.policy.problem import Problem, from_findings
 from ultracluster.policy.registry import rule
 from ultracluster.policy.states import NotKnown
@@ -133,10 +133,19 @@ def zones_of_fleets_are_real(resource: Resource) -> Iterator[Problem]:
 
 
 def _made_up(zone: Value) -> Iterator[Problem]:
-    if not zone.exists or zone_of_value(zone).pick is not None:
+    if not zone.exists or picked(_as_written(zone)) is not None:
         return
     found = check_availability_zones((zone.text(),), region=None, subject="")
     yield from from_findings((each for each in found if each.rule_id == "UC-NET-005"), lambda _: zone)
+
+
+def _as_written(zone: Value) -> object:
+    """The intrinsic behind a zone; an entry of a list has it in the list."""
+    at = zone.label[-1]
+    if zone.owner is None or not isinstance(at, int):
+        return zone.written
+    entries = zone.owner.get(*zone.label[:-1]).state
+    return entries[at] if isinstance(entries, list) else None
 
 
 _GROUPS: dict[str, Callable[[Resource], list[Value]]] = {
