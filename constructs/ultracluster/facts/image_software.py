@@ -23,17 +23,17 @@ class Signs:
     Attributes:
         actions: action modules of a component.
         managed: names of components that AWS offers.
-        patterns: a command line that matches one of them.
+        pattern: a command line that matches it.
     """
 
     actions: frozenset[str] = frozenset()
     managed: frozenset[str] = frozenset()
-    patterns: tuple[re.Pattern[str], ...] = ()
+    pattern: re.Pattern[str]
 
     def at(self, line: str) -> int | None:
         """Where a command line shows it; None when it does not."""
-        found = [match.start() for pattern in self.patterns if (match := pattern.search(line))]
-        return min(found) if found else None
+        found = self.pattern.search(line)
+        return found.start() if found else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +69,8 @@ class ImageSoftware:
         fetch: something is fetched.
         spared: addresses that are no reference to anything.
         moving: a reference whose content changes.
+        moving_hints: one of these stands in every such reference.
+        build_step: whatever is looked for in the build phase.
     """
 
     components_per_recipe: int
@@ -83,7 +85,9 @@ class ImageSoftware:
     plugin_bundled_from: tuple[int, ...]
     fetch: Signs
     spared: Signs
-    moving: tuple[re.Pattern[str], ...]
+    moving: re.Pattern[str]
+    moving_hints: tuple[str, ...]
+    build_step: Signs
 
 
 @cache
@@ -92,20 +96,20 @@ def _document() -> dict[str, Any]:
     return document
 
 
-def _compiled(patterns: list[str]) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
+def _compiled(patterns: list[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
 
 
 def _signs(row: Mapping[str, Any]) -> Signs:
     return Signs(
         actions=frozenset(row.get("actions", ())),
         managed=frozenset(row.get("managed", ())),
-        patterns=_compiled(row.get("patterns", [])),
+        pattern=_compiled(row["patterns"]),
     )
 
 
 def _lines(*patterns: str) -> Signs:
-    return Signs(patterns=_compiled(list(patterns)))
+    return Signs(pattern=_compiled(list(patterns)))
 
 
 @cache
@@ -130,6 +134,11 @@ def image_software() -> ImageSoftware:
         fetch=_lines(moving["fetch"]),
         spared=_lines(moving["spared"]),
         moving=_compiled(moving["patterns"]),
+        moving_hints=tuple(moving["hints"]),
+        build_step=_lines(
+            *(pattern for name in ("kernel_updates", "kernel_pins", "reboots") for pattern in rows[name]["patterns"]),
+            *(pattern for row in rows["modules"] for pattern in row["patterns"]),
+        ),
     )
 
 

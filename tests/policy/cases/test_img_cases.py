@@ -158,7 +158,8 @@ SPECIFICATION = "{LaunchTemplateId: !Ref Template, Version: !GetAtt Template.Lat
 GROUP = "AWS::AutoScaling::AutoScalingGroup, Properties: {MinSize: '0', MaxSize: '1', "
 USERS = {
     "a group": f"{GROUP}LaunchTemplate: {SPECIFICATION}}}",
-    "a mixed policy": f"{GROUP}MixedInstancesPolicy: {{LaunchTemplate: {{LaunchTemplateSpecification: {SPECIFICATION}}}}}}}",
+    "a mixed policy": f"{GROUP}MixedInstancesPolicy: {{LaunchTemplate: "
+    f"{{LaunchTemplateSpecification: {SPECIFICATION}}}}}}}",
     "a fleet": "AWS::EC2::EC2Fleet, Properties: {LaunchTemplateConfigs: "
     f"[{{LaunchTemplateSpecification: {SPECIFICATION}}}]}}",
     "nobody": "AWS::CloudFormation::WaitConditionHandle",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ultracluster.policy.states import NotKnown
 from ultracluster.policy.unreadable import Unreadable
@@ -108,17 +109,26 @@ def steps_of(component: Resource) -> list[Step]:
     Raises:
         NotKnown: its document stands elsewhere, or cannot be read.
     """
-    from ultracluster.policy.yaml_events import read_yaml
-
     data = component.get("Data")
     if not data.exists:
         raise NotKnown(f"the document of {component}")
+    found = _read(data.known_text(_MARK))
+    if isinstance(found, str):
+        raise NotKnown(f"the document of {component}: {found}")
+    return list(found)
+
+
+@lru_cache(maxsize=64)
+def _read(text: str) -> tuple[Step, ...] | str:
+    """The steps of a document, or why it cannot be read."""
+    from ultracluster.policy.yaml_events import read_yaml
+
     try:
-        document, _ = read_yaml(data.known_text(_MARK))
+        document, _ = read_yaml(text)
     except Unreadable as error:
-        raise NotKnown(f"the document of {component}: {error.reason}") from None
+        return error.reason
     phases = document.get("phases") if isinstance(document, dict) else None
-    return [step for phase in _objects(phases) for step in _steps(phase)]
+    return tuple(step for phase in _objects(phases) for step in _steps(phase))
 
 
 def _objects(value: object) -> list[dict[str, object]]:

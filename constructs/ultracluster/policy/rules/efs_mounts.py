@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from ultracluster.policy.graph.attached_groups import INSTANCE
 from ultracluster.policy.graph.launch_templates import LAUNCH_TEMPLATE
@@ -15,10 +16,8 @@ from ultracluster.policy.value import Value
 from ultracluster.policy.view import Resource
 
 _JOB, _TASK = "AWS::Batch::JobDefinition", "AWS::ECS::TaskDefinition"
-_MOUNT = re.compile(r"\bmount(?:\.efs\b|\s(?:[^\n;&|]*\s)?-t\s*efs\b)[^\n;&|]*")
-_OPTIONS = re.compile(r"(?:^|\s)-o\s*(\S+)")
-# device, directory, type, options: a line of /etc/fstab, also inside of an echo
-_FSTAB = re.compile(r"\S+[ \t]+/\S*[ \t]+efs[ \t]+([^\s\"']+)")
+_ENDS = re.compile(r"[;&|]")
+_QUOTES = "\"'"
 
 
 @rule("UC-EFS-004", on=(_JOB, _TASK))
@@ -60,9 +59,8 @@ def _without_tls(volume: Value) -> Iterator[Problem]:
 def instances_mount_with_tls(resource: Resource) -> Iterator[Problem]:
     """A mount in the user data that asks for IAM or an access point asks for TLS."""
     found = user_data(resource)
-    text = found.text if found is not None and "efs" in found.text else ""
-    for line in text.splitlines():
-        options = _options(line)
+    for line in found.text.splitlines() if found is not None else ():
+        options = _options(line) if "efs" in line else []
         wanted = [option for option in options if option == "iam" or option.startswith("accesspoint=")]
         if found is None or not wanted or "tls" in options:
             continue
@@ -72,8 +70,25 @@ def instances_mount_with_tls(resource: Resource) -> Iterator[Problem]:
 
 
 def _options(line: str) -> list[str]:
+    """The options of every mount of EFS in a line: of commands, and of lines for /etc/fstab."""
     if line.lstrip().startswith("#"):
         return []
-    mounts = [option for mount in _MOUNT.findall(line) for option in _OPTIONS.findall(mount)]
-    listed = [*mounts, *_FSTAB.findall(line)]
-    return [option.strip("\"'") for options in listed for option in options.split(",")]
+    listed = [
+        option for command in _ENDS.split(line) for option in (*_of_mount(command.split()), *_of_table(command.split()))
+    ]
+    return [option.strip(_QUOTES) for options in listed for option in options.split(",")]
+
+
+def _of_mount(words: list[str]) -> Iterator[str]:
+    helper = any(word.endswith("mount.efs") for word in words)
+    typed = "-tefs" in words or any(pair == ("-t", "efs") for pair in pairwise(words))
+    if helper or (typed and any(word.endswith("mount") for word in words)):
+        yield from (after for word, after in pairwise(words) if word == "-o")
+        yield from (word[2:] for word in words if word.startswith("-o") and word != "-o")
+
+
+def _of_table(words: list[str]) -> Iterator[str]:
+    """Device, directory, type, options; also inside of an echo."""
+    for at, word in enumerate(words[2:-1], start=2):
+        if word == "efs" and words[at - 1].startswith("/"):
+            yield words[at + 1]

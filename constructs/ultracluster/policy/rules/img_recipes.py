@@ -55,7 +55,8 @@ def _of_step(part: Part, step: Step) -> Iterator[_Event]:
     if step.action in facts.reboots.actions:
         yield _Event("reboot", part)
     for line in step.lines:
-        yield from _of_line(part, line)
+        if facts.build_step.at(line) is not None:
+            yield from _of_line(part, line)
 
 
 def _of_line(part: Part, line: str) -> Iterator[_Event]:

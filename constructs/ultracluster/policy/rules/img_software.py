@@ -67,9 +67,10 @@ def _moving(where: Value, lines: list[str]) -> Iterator[Problem]:
     facts = image_software()
     named: list[str] = []
     for line in lines:
-        if facts.fetch.at(line) is None or facts.spared.at(line) is not None:
+        if not any(hint in line for hint in facts.moving_hints):
             continue
-        named.extend(found.group(0).strip("\"'`);,") for pattern in facts.moving for found in pattern.finditer(line))
+        if facts.fetch.at(line) is not None and facts.spared.at(line) is None:
+            named.extend(found.group(0).strip("\"'`);,") for found in facts.moving.finditer(line))
     distinct = list(dict.fromkeys(named))
     if distinct:
         more = f" and {len(distinct) - _SHOWN} more" if len(distinct) > _SHOWN else ""
