@@ -88,7 +88,7 @@ def _unknown_key(error: Mapping[str, Any], fields: Fields) -> PydanticCustomErro
     near = did_you_mean(key, fields)
     known = f"the keys here are {', '.join(fields)}" if fields else "no key is known here"
     fix = f"did you mean {near}?" if near else f"remove it; {known}"
-    return fault("UC-SPC-003", f"{shown(key)} is not a key of this part of the file", fix)
+    return fault("UC-SPC-003", f"{shown(key)} is not a key of this part of the file", fix, near=near)
 
 
 def _no_kind(error: Mapping[str, Any], fields: Fields) -> PydanticCustomError:
@@ -163,11 +163,7 @@ def _outside(error: Mapping[str, Any], _fields: Fields) -> PydanticCustomError:
 def _within(words: str, limit: object) -> str:
     if "smallest" in words:
         return f"use {limit} or more"
-    return (
-        f"use {limit} or less"
-        if "largest" in words
-        else f"use a value that {words.removeprefix('must be ')} lies {limit}"
-    )
+    return f"use {limit} or less" if "largest" in words else f"use a value {words.removeprefix('must be ')} {limit}"
 
 
 def _not_finite(_error: Mapping[str, Any], _fields: Fields) -> PydanticCustomError:

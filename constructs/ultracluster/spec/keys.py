@@ -17,15 +17,16 @@ KeyRule = Callable[[Mapping[str, object]], Iterator[KeyFault]]
 """Takes the keys that are given a value and yields the faults."""
 
 
-def fault(rule_id: str, message: str, fix: str) -> PydanticCustomError:
+def fault(rule_id: str, message: str, fix: str, *, near: str | None = None) -> PydanticCustomError:
     """An error of a model that carries its rule id and its fix.
 
     Args:
         rule_id: an id of the registry.
         message: the value and the limit; lower case, no final period.
         fix: what would be right; lower case, no final period.
+        near: the key that a misspelt one probably stands for.
     """
-    return PydanticCustomError(rule_id, "{message}", {"message": message, "fix": fix})
+    return PydanticCustomError(rule_id, "{message}", {"message": message, "fix": fix, "near": near})
 
 
 def at_most_one(*keys: str) -> KeyRule:

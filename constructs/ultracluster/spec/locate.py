@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ultracluster.spec.source import ClusterSource
 
-__all__ = ["located", "model_findings"]
+__all__ = ["located", "model_findings", "unknown_keys"]
 
 
 def model_findings(error: ValidationError, data: object, *, prefix: Place = ()) -> tuple[Finding, ...]:
@@ -33,6 +33,20 @@ def model_findings(error: ValidationError, data: object, *, prefix: Place = ()) 
             fix = _misplaced(place) or fix
         findings.append(finding(found["type"], path_text(place), found["ctx"]["message"], fix))
     return tuple(dict.fromkeys(findings))
+
+
+def unknown_keys(error: ValidationError, data: object) -> dict[Place, str | None]:
+    """The places of unknown keys, each with the key that it probably stands for.
+
+    Args:
+        error: what a model raised.
+        data: the data that it was given.
+    """
+    return {
+        _place(found["loc"], data): found["ctx"]["near"]
+        for found in error.errors(include_url=False, include_input=False)
+        if found["type"] == "UC-SPC-003"
+    }
 
 
 def _misplaced(place: Place) -> str | None:

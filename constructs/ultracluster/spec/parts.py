@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
 from ultracluster.findings import Finding, finding
 from ultracluster.spec.cluster import ClusterSpec
 from ultracluster.spec.fleet import FleetSpec
-from ultracluster.spec.locate import model_findings
+from ultracluster.spec.locate import model_findings, unknown_keys
 from ultracluster.spec.lustre import LustreSpec
 from ultracluster.spec.network import NetworkSpec
 from ultracluster.spec.observability import ObservabilitySpec
@@ -148,8 +149,24 @@ def _names(entries: Mapping[int, object]) -> Iterator[str]:
 def _model(kind: type[Model], value: object) -> Model | None:
     try:
         return kind.model_validate(value)
-    except ValidationError:
-        return None
+    except ValidationError as error:
+        unknown = unknown_keys(error, value)
+    # A misspelt key must not hide the faults of the rest of its part: read it as it was meant.
+    mended = _mended(value, unknown)
+    return None if mended == value else _model(kind, mended)
+
+
+def _mended(value: object, unknown: Mapping[Place, str | None]) -> object:
+    """The value with its unknown keys renamed to what they probably mean, or left out."""
+    mended = deepcopy(value)
+    for (*parents, key), near in unknown.items():
+        inside: Any = mended
+        for step in parents:
+            inside = inside[step]
+        kept = inside.pop(key, None)
+        if near is not None and kept is not None:
+            inside.setdefault(near, kept)
+    return mended
 
 
 def _models(kind: type[Model], entries: Mapping[int, object]) -> dict[int, Model]:

@@ -249,3 +249,9 @@ def test_models_made_in_python_tell_their_faults_in_the_same_words():
     with pytest.raises(ValidationError, match="one of count or max_count is needed"):
         FleetSpec(name="train", instance_type="p5.48xlarge")
     assert ObservabilitySpec(log_retention_days=30).log_retention_days == 30
+
+
+def test_a_value_that_has_to_be_above_a_limit_is_told_so():
+    data = changed(fleets__0__capacity={"kind": "spot", "max_price_usd": 0})
+    (found,) = findings(data)
+    assert str(found) == ("fleets[0].capacity.max_price_usd: 0 must be above 0.0; use a value above 0.0 [UC-SPC-007]")
