@@ -155,6 +155,19 @@ def _pair(row: list[int]) -> tuple[int, int]:
     return first, second
 
 
+def _links(links: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "links_per_file_system": links["per_file_system"],
+        "link_chunk_size_mib": _pair(links["chunk_size_mib"]),
+        "link_default_chunk_size_mib": links["default_chunk_size_mib"],
+        "link_path_length": links["file_system_path_length"],
+        "link_repository_path_length": _pair(links["repository_path_length"]),
+        "link_events": tuple(links["events"]),
+        "link_role": links["role"],
+        "link_key_actions": tuple(links["key_actions"]),
+    }
+
+
 @cache
 def lustre_facts() -> LustreFacts:
     """The limits, read once."""
@@ -189,14 +202,7 @@ def lustre_facts() -> LustreFacts:
         backup_days=_pair(value["backup_days"]),
         no_squash_nids=value["no_squash_nids"],
         no_squash_nid=value["no_squash_nid"],
-        links_per_file_system=links["per_file_system"],
-        link_chunk_size_mib=_pair(links["chunk_size_mib"]),
-        link_default_chunk_size_mib=links["default_chunk_size_mib"],
-        link_path_length=links["file_system_path_length"],
-        link_repository_path_length=_pair(links["repository_path_length"]),
-        link_events=tuple(links["events"]),
-        link_role=links["role"],
-        link_key_actions=tuple(links["key_actions"]),
+        **_links(links),
         mount_options=tuple(value["mount_options"]),
         checkpoint_share=value["checkpoint_share"],
     )
