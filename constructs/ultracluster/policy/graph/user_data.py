@@ -19,6 +19,8 @@ MARK = "\ufffc"
 
 # Ids, names, ARNs and endpoints that CloudFormation puts in for a reference; an ARN has at most 2,048 characters.
 _MOST_REFERENCE = 2048
+# Rules search this text; EC2 takes 16 KB, and for more there is a rule that counts.
+_MOST_TEXT = 20_000
 _BOUNDARY = re.compile(r'boundary\s*=\s*(?:"([^"\r\n]+)"|([^\s;"]+))', re.IGNORECASE)
 
 
@@ -51,8 +53,8 @@ class UserData:
 
     @property
     def text(self) -> str:
-        """The text with `MARK` for what is not known."""
-        return "".join(part if isinstance(part, str) else MARK for part in self.parts)
+        """The text with `MARK` for what is not known; no more than EC2 takes, whatever a template holds."""
+        return "".join(part if isinstance(part, str) else MARK for part in self.parts)[:_MOST_TEXT]
 
     @property
     def first(self) -> str:
