@@ -38,7 +38,7 @@ _SHARED_PARENTS = {"opt", "mnt", "media", "var"}
 _BY_NUMBER = re.compile(r"\b(?:mkfs(?:\.\w+)?|mdadm|pvcreate|vgcreate|mount)\b[^\n;&|]*?(/dev/nvme[\d\[][^\s\"';&|]*)")
 _BY_MODEL = re.compile(r"Instance[ _]Storage|nvme-Amazon_EC2|nvme list|\bMODEL\b|/model\b", re.IGNORECASE)
 _ONE_SHOT = re.compile(r"\bmount\s[^\n;&|]*-t\s*lustre\b|\bmount\.lustre\b")
-_FSTAB_LINE = re.compile(r"\S+\s+/\S+\s+lustre\s+(?P<options>[^\s\"']+)")
+_FSTAB_LINE = re.compile(r"(?<!\S)\S+\s+/\S+\s+lustre\s+(?P<options>[^\s\"']+)")
 _KEPT_MOUNT = re.compile(r"[\"']lustre[\"']\s*,|Type\s*=\s*lustre|autofs|auto\.master")
 _EVERY_BOOT = re.compile(r"@reboot|per-boot|boothook|scripts-user,\s*always|rc\.local|/etc/systemd/system/|\.service\b")
 _SET_PARAMETER = re.compile(r"\blctl\s+set_param\s+(?!-P|--permanent)(?P<what>[^\s;&|]+)")
