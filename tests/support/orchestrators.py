@@ -184,3 +184,71 @@ def pcs_app(
         **more,
     }
     return template({"Text": parameter(), **(parameters or {})}, conditions, **resources)
+
+
+def pod_group(kind: Any = f"ml.{P5}", **more: Any) -> Body:
+    """An instance group of HyperPod with which no rule on HyperPod finds fault."""
+    settings = {
+        "InstanceGroupName": "workers",
+        "InstanceType": kind,
+        "InstanceCount": 4,
+        "ExecutionRole": {"Fn::GetAtt": ["Role", "Arn"]},
+        "InstanceStorageConfigs": [{"EbsVolumeConfig": {"VolumeSizeInGB": 500}}],
+        "LifeCycleConfig": {"SourceS3Uri": "s3://sagemaker-train/scripts", "OnCreate": "on_create.sh"},
+    }
+    return {key: value for key, value in {**settings, **more}.items() if value is not None}
+
+
+def pod_cluster(*groups: Body, **more: Any) -> Body:
+    """A HyperPod cluster on EKS; one group when none is given."""
+    settings = {
+        "InstanceGroups": list(groups) or [pod_group()],
+        "NodeRecovery": "Automatic",
+        "NodeProvisioningMode": "Continuous",
+        "Orchestrator": {"Eks": {"ClusterArn": "arn:aws:eks:us-east-1:111122223333:cluster/train"}},
+        "VpcConfig": {"SecurityGroupIds": [{"Ref": "Efa"}], "Subnets": ["subnet-0123456789abcdef0"]},
+    }
+    return resource("SageMaker::Cluster", **{**settings, **more})
+
+
+def self_rules(name: str) -> dict[str, Body]:
+    """Both rules that let a security group talk to itself."""
+    own = {"Ref": name}
+    inward = resource("EC2::SecurityGroupIngress", GroupId=own, IpProtocol="-1", SourceSecurityGroupId=own)
+    outward = resource("EC2::SecurityGroupEgress", GroupId=own, IpProtocol="-1", DestinationSecurityGroupId=own)
+    return {f"{name}In": inward, f"{name}Out": outward}
+
+
+def closed_group(*ingress: Body, **more: Any) -> Body:
+    """A security group whose default egress is replaced by HTTPS within the VPC."""
+    out = [{"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, "CidrIp": "10.0.0.0/16"}]
+    settings = {"GroupDescription": "pods", "SecurityGroupIngress": list(ingress), "SecurityGroupEgress": out}
+    return resource("EC2::SecurityGroup", **{**settings, **more})
+
+
+def pod_role(*actions: str, policies: Any = ("AmazonSageMakerFullAccess",), **more: Any) -> Body:
+    """An execution role."""
+    arns = [f"arn:aws:iam::aws:policy/{name}" if isinstance(name, str) else name for name in policies]
+    statement = {"Effect": "Allow", "Action": list(actions), "Resource": "*"}
+    document = {"Version": "2012-10-17", "Statement": [statement]}
+    inline = [{"PolicyName": "more", "PolicyDocument": document}] if actions else None
+    settings = {"AssumeRolePolicyDocument": {}, "ManagedPolicyArns": arns, "Policies": inline}
+    return resource("IAM::Role", **{**settings, **more})
+
+
+def pod_app(
+    *groups: Body,
+    parameters: Body | None = None,
+    conditions: Body | None = None,
+    cluster: Body | None = None,
+    **more: Body,
+) -> Body:
+    """A cluster `Pods` with the security group `Efa` and the execution role `Role`."""
+    resources = {
+        "Pods": pod_cluster(*groups, **(cluster or {})),
+        "Efa": closed_group(),
+        **self_rules("Efa"),
+        "Role": pod_role(),
+        **more,
+    }
+    return template({"Text": parameter(), **(parameters or {})}, conditions, **resources)

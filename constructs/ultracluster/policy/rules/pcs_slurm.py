@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ultracluster.facts.instances import catalog
 from ultracluster.facts.pcs import pcs_facts
+from ultracluster.policy.graph.grants import grants
 from ultracluster.policy.graph.pcs import (
     CLUSTER,
     PCS_NODE_GROUP,
@@ -19,7 +20,7 @@ from ultracluster.policy.graph.pcs import (
     slurm_version,
     version_number,
 )
-from ultracluster.policy.graph.roles import managed_policies, role_of, statements
+from ultracluster.policy.graph.roles import managed_policies, role_of
 from ultracluster.policy.graph.user_data import user_data
 from ultracluster.policy.problem import Problem
 from ultracluster.policy.registry import rule
@@ -80,15 +81,8 @@ def _may_register(role: Resource) -> bool:
     named = managed_policies(role)
     if any(name in facts.register_policies for _, name in named):
         return True
-    doubt: NotKnown | None = None
-    for statement in statements(role):
-        try:
-            if statement.allows and statement.covers(facts.register_action):
-                return True
-        except NotKnown as found:
-            doubt = found
-    if doubt is not None:
-        raise doubt
+    if grants(role, facts.register_action):
+        return True
     literal = [arn for arn in role.get("ManagedPolicyArns").items() if arn.reference() is None]
     if len(literal) > len(named):
         raise NotKnown("a policy that is made elsewhere")
