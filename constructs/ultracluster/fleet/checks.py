@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from ultracluster.facts.compute_limits import limit
 from ultracluster.findings import Finding, finding
 from ultracluster.fleet.defaults import MAX_GROUPS_PER_INTERFACE
 
@@ -12,6 +13,7 @@ __all__ = ["check_group_count", "check_group_name", "check_tags", "check_zones"]
 
 _GROUP_NAME = re.compile(r"[A-Za-z0-9_.-]{1,70}")
 """Of what is named after the group, queue names are the tightest: 80 characters (SQS quotas), ten of them ours."""
+_SHOWN = 20
 _MAX_TAGS = 45
 """EC2 takes 50 tags per resource (Tag your Amazon EC2 resources); the library and Auto Scaling add some."""
 
@@ -32,7 +34,8 @@ def check_group_count(groups: Sequence[str], *, subject: str) -> Iterator[Findin
             f"{len(groups)} groups on the primary interface (the fabric's, yours and one per storage); "
             f"the default quota is {MAX_GROUPS_PER_INTERFACE}"
         )
-        yield finding("UC-NIC-009", f"{subject}.security_groups", message)
+        fix = "give file systems one client_security_group in common, or pass fewer groups"
+        yield finding("UC-NIC-009", f"{subject}.security_groups", message, fix)
 
 
 def check_group_name(name: str, *, subject: str) -> Iterator[Finding]:
@@ -51,3 +54,13 @@ def check_tags(tags: Mapping[str, str], *, subject: str) -> Iterator[Finding]:
     if len(tags) > _MAX_TAGS:
         message = f"{len(tags)} tags; at most {_MAX_TAGS} beside those of the library"
         yield finding("UC-API-004", f"{subject}.tags", message, "drop some")
+    for key, value in tags.items():
+        yield from _check_lengths(key, value, f"{subject}.tags[{key[:_SHOWN]!r}]")
+
+
+def _check_lengths(key: str, value: str, place: str) -> Iterator[Finding]:
+    for what, text, name in (("key", key, "tag_key_length"), ("value", value, "tag_value_length")):
+        most = limit(name)
+        if len(text) > most:
+            message = f"the {what} has {len(text)} characters, EC2 takes {most}"
+            yield finding("UC-API-004", place, message, f"shorten the {what} to {most} characters or fewer")

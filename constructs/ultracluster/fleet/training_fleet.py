@@ -10,7 +10,7 @@ else that `ultracluster.plan.fleet` checks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
@@ -148,7 +148,7 @@ class TrainingFleet(Fleet):
             metadata_hop_limit=metadata_hop_limit,
             detailed_monitoring=detailed_monitoring,
             catalog=catalog,
-            now=now,
+            now=now or datetime.now(UTC),
         )
         super().__init__(
             scope,

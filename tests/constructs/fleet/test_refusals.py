@@ -63,6 +63,8 @@ def test_everything_wrong_is_said_at_once(stack):
         ({"auto_scaling_group_name": "x" * 71}, "UC-API-003"),
         ({"log_retention_days": 91}, "UC-API-007"),
         ({"tags": {f"key{place}": "" for place in range(46)}}, "UC-API-004"),
+        ({"tags": {"k" * 129: "v"}}, "UC-API-004"),
+        ({"tags": {"team": "v" * 257}}, "UC-API-004"),
     ],
 )
 def test_what_is_refused(stack, arguments, rule_id):
@@ -136,3 +138,15 @@ def test_an_existing_group_with_self_rules_can_be_the_fabric(stack, synth):
     assert all(entry["Groups"] == ["sg-fabric"] for entry in data["NetworkInterfaces"])
     assert "Placement" not in data
     assert not {"AWS::EC2::SecurityGroup", "AWS::EC2::PlacementGroup"} & set(resource_types(template))
+
+
+def test_a_block_that_ended_is_held_against_the_clock_when_no_time_is_given(stack):
+    ended = CapacityBlock(reservation_id=BLOCK.reservation_id, end=datetime(2024, 1, 1, 11, 30, tzinfo=UTC))
+    assert "UC-CAP-018" in rule_ids(refused(stack, capacity=ended))
+
+
+def test_more_file_systems_than_groups_fit_says_how_they_share_one(stack):
+    storage = [lustre(stack, f"Lustre{place}", path=f"/fsx{place}") for place in range(5)]
+    (found,) = refused(stack, storage=storage)
+    assert found.rule_id == "UC-NIC-009"
+    assert "client_security_group" in found.fix
