@@ -21,6 +21,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from ultracluster.plan.names import interruption_queue_names
 from ultracluster.spot.defaults import DEAD_LETTER_RETENTION_S, MAX_RECEIVES, NOTICE_RETENTION_S
 
 __all__ = ["SpotInterruptions"]
@@ -50,9 +51,7 @@ class SpotInterruptions(Construct):
         self, scope: Construct, construct_id: str, *, fleet_name: str, topic: sns.ITopic | None = None
     ) -> None:
         super().__init__(scope, construct_id)
-        base = fleet_name.replace(".", "-")
-        self.queue_name = f"{base}-spot"
-        self.dead_letter_queue_name = f"{base}-spot-dead"
+        self.queue_name, self.dead_letter_queue_name = interruption_queue_names(fleet_name)
         self.dead_letter_queue = sqs.CfnQueue(
             self,
             "DeadLetterQueue",

@@ -17,6 +17,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from ultracluster.facts.instances import InstanceType
+from ultracluster.findings import Finding, finding
 from ultracluster.fleet.defaults import LOG_RETENTION_DAYS
 from ultracluster.fleet.fleet import METRICS_NAMESPACE, Fleet
 from ultracluster.network.cluster_network import ClusterNetwork
@@ -143,6 +144,7 @@ class SpotTrainingFleet(Fleet):
             scope,
             construct_id,
             request=request,
+            faults=_no_spot(f"{scope.node.path}/{construct_id}", request.capacity),
             network=network,
             efa_placement_group=efa_placement_group,
             security_groups=security_groups,
@@ -170,3 +172,12 @@ class SpotTrainingFleet(Fleet):
     def interruption_dead_letter_queue_name(self) -> str:
         """Literal name of the queue with what could not be delivered or handled."""
         return self.interruptions.dead_letter_queue_name
+
+
+def _no_spot(subject: str, capacity: object) -> tuple[Finding, ...]:
+    """Another kind of capacity would leave queue, rules and topic without a single notice."""
+    if isinstance(capacity, Spot):
+        return ()
+    message = f"{type(capacity).__name__} in a Spot fleet, whose queue and rules wait for Spot notices"
+    fix = "pass Spot(...) with its On-Demand base and share, or use TrainingFleet"
+    return (finding("UC-API-002", f"{subject}.capacity", message, fix),)

@@ -10,7 +10,7 @@ from support.linting import lint_errors
 from support.templates import launch_template_data, references, resource_types, resources, user_data
 from ultracluster.facts.instances import catalog
 from ultracluster.findings import FindingsError
-from ultracluster.plan.capacity import Spot
+from ultracluster.plan.capacity import OnDemand, Spot
 from ultracluster.plan.user_data import MARKER
 from ultracluster.spot.spot_training_fleet import SpotTrainingFleet
 
@@ -129,3 +129,10 @@ def test_every_spot_type_of_the_catalogue_makes_a_fleet(stack, synth):
 def test_the_template_passes_the_registry_schemas(stack, synth):
     spot(stack, "us-east-1a")
     assert lint_errors(synth(stack)) == []
+
+
+def test_another_kind_of_capacity_is_refused(stack):
+    with pytest.raises(FindingsError) as error:
+        spot(stack, "us-east-1a", instance_types=["p5.48xlarge"], capacity=OnDemand())
+    (found,) = error.value.findings
+    assert (found.rule_id, found.subject) == ("UC-API-002", "Test/Research.capacity")
