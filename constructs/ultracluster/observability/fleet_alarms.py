@@ -58,11 +58,11 @@ class FleetAlarms(Construct):
         fleet: what to watch. The Auto Scaling group has to publish its group metrics, as fleets of this library do.
         topic: is told when an alarm fires and when it is over. Its key has to let CloudWatch in (`NotificationTopic`).
         further_actions: more ARNs to act on an alarm; with the topic at most five.
-        metrics_namespace: namespace of the fleet's agent.
+        metrics_namespace: namespace of the fleet's agent; that of the fleet, where it tells one.
         utilization_threshold_percent: mean use of the accelerators below which the fleet is idle; the table's 70 if
             `None`.
         idle_alarm: switch it off for a fleet that waits for jobs on purpose.
-        interruption_queue_name: literal name of the interruption queue of a Spot fleet.
+        interruption_queue_name: literal name of the interruption queue; that of a `SpotTrainingFleet` by itself.
         interruption_dead_letter_queue_name: likewise of its dead-letter queue.
         overview_topic: if given, a composite alarm over all of these tells it once, however many of them fire.
 
@@ -96,11 +96,14 @@ class FleetAlarms(Construct):
         super().__init__(scope, construct_id)
         self.request = FleetAlarmRequest(
             group_name=fleet.auto_scaling_group_name,
-            profile=fleet_profile(fleet.plan, namespace=metrics_namespace or agent_facts().namespace),
+            profile=fleet_profile(
+                fleet.plan, namespace=metrics_namespace or _told(fleet, "metrics_namespace") or agent_facts().namespace
+            ),
             utilization_threshold_percent=utilization_threshold_percent,
             idle=idle_alarm,
-            interruption_queue_name=interruption_queue_name,
-            interruption_dead_letter_queue_name=interruption_dead_letter_queue_name,
+            interruption_queue_name=interruption_queue_name or _told(fleet, "interruption_queue_name"),
+            interruption_dead_letter_queue_name=interruption_dead_letter_queue_name
+            or _told(fleet, "interruption_dead_letter_queue_name"),
         )
         self.plans: tuple[AlarmPlan, ...] = alarms_for_fleet(self.request, subject=self.node.path)
         actions = alarm_actions(topic, further_actions)
@@ -122,6 +125,12 @@ class FleetAlarms(Construct):
             alarm_actions=[topic_arn],
             ok_actions=[topic_arn],
         )
+
+
+def _told(fleet: WatchedFleet, name: str) -> str | None:
+    """What a fleet says of itself beyond the protocol; an alarm on another name would never have data."""
+    value: str | None = getattr(fleet, name, None)
+    return value
 
 
 def alarm_actions(topic: sns.ITopic, further: Sequence[str]) -> list[str]:

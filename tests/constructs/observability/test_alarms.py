@@ -7,6 +7,7 @@ import json
 import pytest
 from aws_cdk import aws_sns as sns
 
+from support.compute import imported_network
 from support.linting import lint_errors
 from support.nag import nag_report, unacknowledged
 from support.templates import all_properties, only, references, resource_types, resources
@@ -17,6 +18,7 @@ from ultracluster.observability.cluster_dashboard import ClusterDashboard
 from ultracluster.observability.fleet_alarms import FleetAlarms
 from ultracluster.observability.lustre_alarms import LustreAlarms
 from ultracluster.observability.notification_topic import NotificationTopic
+from ultracluster.spot.spot_training_fleet import SpotTrainingFleet
 
 TOPIC = "arn:aws:sns:us-east-1:111122223333:oncall"
 ALARM = "AWS::CloudWatch::Alarm"
@@ -202,3 +204,23 @@ def test_fifty_fleets_fit_into_one_template(stack, topic, synth):
     template = synth(stack)
     assert resource_types(template).total() == 401
     assert len(json.dumps(template, separators=(",", ":"))) < 500_000
+
+
+def test_alarms_of_a_fleet_construct_follow_its_namespace_and_its_queues(stack, topic, synth):
+    """What an alarm is not told it takes from the fleet: under another name it would never have data."""
+    network = imported_network(stack, "us-east-1a", "us-east-1b")
+    fleet = SpotTrainingFleet(
+        stack,
+        "Research",
+        network=network,
+        instance_types=["p5.48xlarge"],
+        max_count=2,
+        metrics_namespace="Team/Research",
+        auto_scaling_group_name="research",
+        notification_topic=topic,
+    )
+    FleetAlarms(stack, "Alarms", fleet=fleet, topic=topic)
+    watched_metrics = [metric for alarm in by_name(synth(stack)).values() for metric in metrics_of(alarm)]
+    assert {space for space, _, _ in watched_metrics if not space.startswith("AWS/")} == {"Team/Research"}
+    queues = {dimensions["QueueName"] for space, _, dimensions in watched_metrics if space == "AWS/SQS"}
+    assert queues == {fleet.interruption_queue_name, fleet.interruption_dead_letter_queue_name}
