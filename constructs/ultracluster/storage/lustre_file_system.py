@@ -28,11 +28,13 @@ from ultracluster.facts.lustre import lustre_facts
 from ultracluster.findings import Finding, raise_if_errors
 from ultracluster.network.cluster_network import ClusterNetwork
 from ultracluster.plan.buckets import check_bucket_links
+from ultracluster.plan.log_retention import check_log_retention
 from ultracluster.plan.lustre import (
     CheckpointLoad,
     LustreDeployment,
     LustrePlan,
     LustreRequest,
+    check_lustre,
     plan_lustre,
 )
 from ultracluster.storage.contract import Mount
@@ -166,7 +168,7 @@ class LustreFileSystem(Construct):
             removal_policy=removal_choice(removal_policy, subject=f"{path}.removal_policy"),
             checkpoints=checkpoints,
         )
-        plan = plan_lustre(request, subject=path, region=None if cdk.Token.is_unresolved(region) else region)
+        plan = _planned(request, path, None if cdk.Token.is_unresolved(region) else region, log_retention_days)
         self.plan = plan
         report_warnings(self, (*plan.warnings, *_check_buckets(path, data_repositories, request)))
         self.security_groups = self._groups(plan, place, security_group, client_security_group, removal_policy)
@@ -346,6 +348,14 @@ class LustreFileSystem(Construct):
             if self.data_repository_associations is not None:
                 # Not while associations are made: each changes the file system, and one change runs at a time.
                 self.root_squash.call.node.add_dependency(self.data_repository_associations)
+
+
+def _planned(request: LustreRequest, path: str, region: str | None, log_retention_days: int) -> LustrePlan:
+    """The plan; a retention that does not exist is told together with every other fault."""
+    retention = check_log_retention(log_retention_days, subject=f"{path}.log_retention_days")
+    if retention:
+        raise_if_errors((*check_lustre(request, subject=path, region=region), *retention))
+    return plan_lustre(request, subject=path, region=region)
 
 
 def _check_buckets(path: str, repositories: Sequence[DataRepository], request: LustreRequest) -> tuple[Finding, ...]:

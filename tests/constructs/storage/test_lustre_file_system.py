@@ -293,3 +293,10 @@ def test_ids_come_from_the_users_name_alone(stack, network, make_app, synth) -> 
     grown = Persistent2(capacity_gib=48000, throughput_mbps_per_tib=1000, metadata_iops=24000)
     LustreFileSystem(other, "Data", deployment=grown, vpc=vpc, subnet=subnet, compression="NONE")
     assert before <= set(synth(other)["Resources"])
+
+
+def test_a_retention_that_does_not_exist_is_told_with_the_other_faults(stack, network) -> None:
+    with pytest.raises(FindingsError) as caught:
+        make(stack, network, log_level="WARN_ERROR", log_retention_days=91, mount_path="/")
+    told = {(found.rule_id, found.subject) for found in caught.value.findings}
+    assert told == {("UC-API-007", "Test/Data.log_retention_days"), ("UC-STG-002", "Test/Data.mount_path")}
