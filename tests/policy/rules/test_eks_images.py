@@ -68,6 +68,7 @@ def test_an_image_without_the_driver(types, image, said):
         ([P5, "p5en.48xlarge"], "BOTTLEROCKET_x86_64_NVIDIA_FIPS"),
         (["p6e-gb200.36xlarge"], "AL2023_ARM_64_NVIDIA"),
         ([P5], "CUSTOM"),
+        (["m7i.large"], "AL2023_x86_64_STANDARD"),
     ],
 )
 def test_an_image_with_the_driver(types, image):
@@ -85,7 +86,7 @@ def test_an_own_image_decides():
 
 @pytest.mark.parametrize(
     ("types", "image"),
-    [(["m7i.large"], "AL2023_x86_64_STANDARD"), ([{"Ref": "Kind"}], "AL2023_x86_64_NVIDIA"), ([P5], "AL2027_x86_64")],
+    [(["p9.48xlarge"], "AL2023_x86_64_STANDARD"), ([{"Ref": "Kind"}], "AL2023_x86_64_NVIDIA"), ([P5], "AL2027_x86_64")],
 )
 def test_types_and_images_outside_the_catalogue(types, image):
     assert_not_judged("UC-EKS-004", group_of(types, image, {"Kind": parameter()}))

@@ -49,11 +49,11 @@ def image_fits_the_accelerator(group: Resource) -> Iterator[Problem]:
 
 
 def _known(kind: Value) -> Accelerators | None:
-    """Vendor and architecture of one type; None when that is not known, which is noted."""
+    """Vendor and architecture of one type; None for a type without accelerators, and, noted, where it is not known."""
     found: Accelerators | None = None
     with kind.judged_apart():
         found = accelerators_of(kind.text())
-        if found is None:
+        if found is None and is_accelerated(kind.text()):
             raise NotKnown(f"{kind.shown} is not in the catalogue")
     return found
 
