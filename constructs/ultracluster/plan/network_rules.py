@@ -6,6 +6,7 @@ from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
 from ultracluster.facts.compute_limits import limit
+from ultracluster.facts.endpoints import default_endpoints, endpoint_facts
 from ultracluster.findings import Finding, finding
 from ultracluster.plan.zones import check_availability_zones
 
@@ -55,8 +56,21 @@ def network_findings(request: NetworkRequest, subject: str) -> tuple[Finding, ..
         message = f"{request.nat_gateways} NAT gateways for {len(request.availability_zones)} zones"
         fix = f"use 0 to {len(request.availability_zones)}"
         found.append(finding("UC-API-113", f"{subject}.nat_gateways", message, fix))
+    found.extend(_check_way_out(request, subject))
     found.extend(_check_block(request, subject))
     return tuple(found)
+
+
+def _check_way_out(request: NetworkRequest, subject: str) -> Iterable[Finding]:
+    """Without NAT, what every node calls has to have an endpoint."""
+    given = request.interface_endpoints
+    if request.nat_gateways or given is None:
+        return
+    missing = [service for service in default_endpoints() if service not in given]
+    if missing:
+        message = f"no NAT gateway and no endpoint of {', '.join(missing)}: {endpoint_facts()[missing[0]].without_it}"
+        fix = f"add {', '.join(missing)}, leave the list out, or give the network a NAT gateway"
+        yield finding("UC-API-117", f"{subject}.interface_endpoints", message, fix)
 
 
 def _check_demand_zones(request: NetworkRequest, subject: str) -> Iterable[Finding]:

@@ -7,7 +7,7 @@ import re
 from ultracluster.findings import Finding, finding
 from ultracluster.plan.references import is_unresolved
 
-__all__ = ["check_availability_zones", "local_zone_group", "region_of_zone"]
+__all__ = ["check_availability_zones", "is_spelt_out", "local_zone_group", "region_of_zone"]
 
 _REGION = r"[a-z]{2,4}(?:-[a-z]+)+-[0-9]+"
 # `us-east-1a` is an Availability Zone, `us-east-1-atl-2a` a Local Zone.
@@ -19,6 +19,11 @@ def region_of_zone(zone: str) -> str | None:
     """The Region of an Availability Zone or Local Zone; None when the name has another form."""
     match = _ZONE.fullmatch(zone)
     return None if match is None else match.group(1)
+
+
+def is_spelt_out(names: tuple[str, ...]) -> bool:
+    """Whether a list is a text that Python took for one: nothing but single characters."""
+    return len(names) > 1 and all(len(name) == 1 for name in names)
 
 
 def local_zone_group(zone: str) -> str | None:
@@ -43,6 +48,10 @@ def check_availability_zones(zones: tuple[str, ...], *, region: str | None, subj
     if not zones:
         message = "no availability zone given"
         return (finding("UC-API-105", subject, message, "name at least one, for example us-east-1a"),)
+    if is_spelt_out(zones):
+        text = "".join(zones)
+        message = f"{text!r} is one text, a list of zones is needed"
+        return (finding("UC-API-105", subject, message, f"write [{text!r}]"),)
     findings = [found for at, zone in enumerate(zones) for found in _check_zone(zone, region, f"{subject}[{at}]")]
     twice = sorted({zone for zone in zones if zones.count(zone) > 1})
     if twice:

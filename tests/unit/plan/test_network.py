@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.fleets import ids
+from ultracluster.facts.endpoints import default_endpoints
 from ultracluster.findings import FindingsError
 from ultracluster.plan.network import ExistingNetwork, ExistingSubnet, NetworkRequest, check_network, plan_network
 from ultracluster.plan.zones import check_availability_zones, region_of_zone
@@ -208,3 +209,29 @@ def test_decisions_show_the_blocks():
     decided = plan(addresses_by_zone={"us-east-1a": 16})
     assert "us-east-1a nodes 10.0.0.0/20" in decided.decisions[0].value
     assert decided.decisions[1].value == "16 of 4091 addresses"
+
+
+def test_a_text_in_place_of_a_list_is_one_finding():
+    (found,) = check_availability_zones(tuple("us-east-1a"), region="us-east-1", subject="network.availability_zones")
+    assert (found.rule_id, found.subject) == ("UC-API-105", "network.availability_zones")
+    assert found.fix == "write ['us-east-1a']"
+
+
+@pytest.mark.parametrize(
+    ("options", "missing"),
+    [
+        ({"nat_gateways": 0}, None),
+        ({"nat_gateways": 1, "interface_endpoints": ()}, None),
+        ({"nat_gateways": 0, "interface_endpoints": (*default_endpoints(), "ecr.api")}, None),
+        ({"nat_gateways": 0, "interface_endpoints": ()}, ", ".join(default_endpoints())),
+        (
+            {"nat_gateways": 0, "interface_endpoints": ("ec2", "logs", "monitoring", "ssm", "ssmmessages")},
+            "autoscaling",
+        ),
+    ],
+    ids=["default-list", "nat", "longer-list", "none", "one-lacks"],
+)
+def test_without_nat_what_nodes_call_has_an_endpoint(options, missing):
+    found = check(**options)
+    assert ids(found) == ([] if missing is None else ["UC-API-117"])
+    assert all(f"no endpoint of {missing}: " in one.message for one in found)
