@@ -19,7 +19,7 @@ from ultracluster.plan.numbers import no_whole_number
 from ultracluster.plan.placement import PlacementRequest, check_placement
 from ultracluster.plan.spot import SpotRequest, check_spot, effective_efa, group_by_cards
 from ultracluster.plan.volumes import check_root_volume
-from ultracluster.plan.zones import check_availability_zones, region_of_zone
+from ultracluster.plan.zones import check_availability_zones, is_spelt_out, region_of_zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -128,6 +128,10 @@ def _resolve_types(request: FleetRequest, subject: str) -> tuple[tuple[InstanceT
     names = request.instance_types
     if not names:
         return (), (finding("UC-API-111", place, "no instance type given", "name one, for example p5.48xlarge"),)
+    if is_spelt_out(names):
+        text = "".join(names)
+        message = f"{text!r} is one text, a list of types is needed"
+        return (), (finding("UC-API-111", place, message, f"write [{text!r}]"),)
     types: list[InstanceType] = []
     found: list[Finding] = []
     for at, name in enumerate(names):

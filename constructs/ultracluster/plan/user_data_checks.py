@@ -69,8 +69,7 @@ def check_script(request: UserDataRequest, *, subject: str) -> Iterator[Finding]
     script, where = request.user_script, f"{subject}.user_data"
     if script is None:
         return
-    if not re.match(r"#![ \t]*/", script):
-        yield finding("UC-NOD-021", where, f"the script begins with {script[:20]!r}")
+    yield from _first_line(script, where)
     if "\x00" in script:
         yield finding("UC-NOD-021", where, "the script holds a zero byte")
     if _PLACEHOLDER in script and not plain(script):
@@ -85,6 +84,14 @@ def check_script(request: UserDataRequest, *, subject: str) -> Iterator[Finding]
     for written, size in locked_memory_limits(without_comments(script)):
         if size is not None:
             yield from check_locked_memory(written, size, subject=where)
+
+
+def _first_line(script: str, where: str) -> Iterator[Finding]:
+    if not re.match(r"#![ \t]*/", script):
+        yield finding("UC-NOD-021", where, f"the script begins with {script[:20]!r}")
+    elif script.partition("\n")[0].endswith("\r"):
+        message = "the first line ends in a carriage return, and no interpreter has such a name"
+        yield finding("UC-NOD-021", where, message, "save the script with line ends of Unix (LF)")
 
 
 def calls_extras(script: str) -> bool:

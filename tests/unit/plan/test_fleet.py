@@ -383,3 +383,8 @@ def test_an_unknown_layout_names_the_known_ones():
     (found,) = check(layout="max-band")
     assert (found.rule_id, found.subject) == ("UC-API-101", f"{SUBJECT}.interface_layout")
     assert found.fix == "use one of min-ip, max-bandwidth, all-efa"
+
+
+def test_a_text_in_place_of_a_list_of_types_is_one_finding():
+    (found,) = check(instance_types=tuple("p5.48xlarge"))
+    assert (found.rule_id, found.fix) == ("UC-API-111", "write ['p5.48xlarge']")

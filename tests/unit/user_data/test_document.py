@@ -172,6 +172,7 @@ def test_a_document_over_the_limit_names_its_largest_parts():
         ({"user_script": "echo hello"}, "UC-NOD-021", "user_data", "'echo hello'"),
         ({"user_script": ""}, "UC-NOD-021", "user_data", "''"),
         ({"user_script": "#!bash\n"}, "UC-NOD-021", "user_data", "#!bash"),
+        ({"user_script": "#!/bin/bash\r\necho\r\n"}, "UC-NOD-021", "user_data", "carriage return"),
         ({"user_script": "#!/bin/sh\n\x00"}, "UC-NOD-021", "user_data", "zero byte"),
         ({"user_script": "#!/bin/sh\n# ü ${Token[TOKEN.7]}"}, "UC-NOD-021", "user_data", "ASCII"),
         (
