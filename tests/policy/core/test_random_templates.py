@@ -152,7 +152,7 @@ RICH_PATHS = list(_paths(RICH_VALUE))
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@settings(max_examples=400, suppress_health_check=list(HealthCheck))
+@settings(max_examples=250, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(st.sampled_from(RICH_PATHS), values), min_size=1, max_size=3))
 def test_a_rich_template_with_odd_values_at_any_place_breaks_no_rule(changes: list[tuple[tuple, object]]) -> None:
     template = copy.deepcopy(RICH_VALUE)
@@ -161,7 +161,8 @@ def test_a_rich_template_with_odd_values_at_any_place_breaks_no_rule(changes: li
         try:
             for key in path[:-1]:
                 holder = holder[key]
-            holder[path[-1]] = value
+            if isinstance(holder, list) is isinstance(path[-1], int):  # keys of a document are texts
+                holder[path[-1]] = value
         except (KeyError, IndexError, TypeError):
             continue  # an earlier change took the place away
     _judge(template)
