@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 __all__ = ["AlarmFacts", "AlarmLimits", "alarm_facts", "alarm_limits"]
 
@@ -59,6 +59,12 @@ class AlarmLimits:
         name_length: characters of an alarm's name.
         description_length: characters of its description.
         metrics_in_expression: metrics that one expression can use.
+        dimensions: of one metric.
+        short_periods_s: periods in seconds below a minute, for high-resolution metrics.
+        period_step_s: any multiple of it is a period too.
+        short_span_s: all periods together in seconds, while one is shorter than `long_period_s`.
+        long_period_s: from this period on an alarm may look at `long_span_s`.
+        long_span_s: all periods together in seconds from there on.
         composite_children: alarms that a composite alarm can name.
         composite_rule_length: characters of its rule.
         dashboard_alarms: alarms that one widget can show.
@@ -68,6 +74,12 @@ class AlarmLimits:
     name_length: int
     description_length: int
     metrics_in_expression: int
+    dimensions: int
+    short_periods_s: tuple[int, ...]
+    period_step_s: int
+    short_span_s: int
+    long_period_s: int
+    long_span_s: int
     composite_children: int
     composite_rule_length: int
     dashboard_alarms: int
@@ -85,4 +97,5 @@ def alarm_facts() -> Mapping[str, AlarmFacts]:
 def alarm_limits() -> AlarmLimits:
     """The limits, read once."""
     limits = json.loads(DATA_FILE.read_text(encoding="utf-8"))["limits"]
-    return AlarmLimits(**{key: value for key, value in limits.items() if key != "source"})
+    rows: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in limits.items()}
+    return AlarmLimits(**{key: value for key, value in rows.items() if key != "source"})
