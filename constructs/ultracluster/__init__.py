@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ultracluster.facts.instance_record import catalog_with_records
     from ultracluster.facts.instances import InstanceType, catalog, instance_type
     from ultracluster.findings import Finding, FindingsError, Severity
     from ultracluster.fleet.training_fleet import TrainingFleet
@@ -98,6 +99,7 @@ _MODULES = {
     "Ubuntu": "plan.images",
     "UltraClusterChecks": "policy.plugin",
     "catalog": "facts.instances",
+    "catalog_with_records": "facts.instance_record",
     "check_template": "policy.check",
     "instance_type": "facts.instances",
     "load_cluster": "spec.loader",
@@ -152,6 +154,7 @@ __all__ = [
     "Ubuntu",
     "UltraClusterChecks",
     "catalog",
+    "catalog_with_records",
     "check_template",
     "instance_type",
     "load_cluster",

@@ -23,7 +23,17 @@ CONSTRUCTS = {
     "TrainingBucket",
     "TrainingFleet",
 }
-PURE = {"CapacityBlock", "OnDemand", "Reservation", "Spot", "catalog", "instance_type", "load_cluster", "plan_cluster"}
+PURE = {
+    "CapacityBlock",
+    "OnDemand",
+    "Reservation",
+    "Spot",
+    "catalog",
+    "catalog_with_records",
+    "instance_type",
+    "load_cluster",
+    "plan_cluster",
+}
 
 
 @pytest.mark.parametrize("name", ultracluster.__all__)

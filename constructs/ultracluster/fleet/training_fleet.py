@@ -85,7 +85,8 @@ class TrainingFleet(Fleet):
         log_retention_days: how long the fleet's logs are kept.
         auto_scaling_group_name: name of the group; derived from the path by default. Changing it replaces the group.
         tags: tags of instances, volumes and interfaces, beside `Name`, `ultracluster:fleet` and those of `cdk.Tags`.
-        catalog: instance types to know, in place of the library's own.
+        catalog: instance types to know, in place of the library's own; `catalog_with_records([Path("new.json")])` adds
+            those of DescribeInstanceTypes records to it.
         now: the present time for checks of a Capacity Block's end; the clock by default.
 
     Raises:

@@ -81,7 +81,8 @@ class SpotTrainingFleet(Fleet):
         log_retention_days: how long the fleet's logs are kept.
         auto_scaling_group_name: name of the group; derived from the path by default.
         tags: tags of instances, volumes and interfaces.
-        catalog: instance types to know, in place of the library's own.
+        catalog: instance types to know, in place of the library's own; `catalog_with_records([Path("new.json")])` adds
+            those of DescribeInstanceTypes records to it.
 
     Attributes:
         interruptions: rules, queues and topic.
