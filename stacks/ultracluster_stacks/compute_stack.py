@@ -31,6 +31,7 @@ class ComputeStack(cdk.Stack):
 
     Attributes:
         fleets: by the names of the cluster file.
+        interruptions: rules, queues and topic of the Spot fleets, by the same names.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class ComputeStack(cdk.Stack):
             scope, construct_id, env=env, description="fleets of a training cluster", suppress_template_indentation=True
         )
         self._network, self._storage, self._topic, self._observability = network, storage, topic, observability
+        self.interruptions: dict[str, SpotInterruptions] = {}
         self.fleets = {
             request.name: self._fleet(request, attached)
             for request, attached in zip(requests, attachments, strict=True)
@@ -75,5 +77,7 @@ class ComputeStack(cdk.Stack):
             tags=attached.tags,
         )
         if isinstance(request.capacity, Spot):
-            SpotInterruptions(fleet, "Interruptions", fleet_name=fleet.auto_scaling_group_name, topic=self._topic)
+            self.interruptions[request.name] = SpotInterruptions(
+                fleet, "Interruptions", fleet_name=fleet.auto_scaling_group_name, topic=self._topic
+            )
         return fleet
