@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.bootstrap import HOME, LUSTRE, SUBJECT, planned, request
+from support.bootstrap import HOME, LUSTRE, SUBJECT, planned, request, written_files
 from support.compute import data_of, lustre, p5
 from support.templates import user_data
 from ultracluster.findings import FindingsError
@@ -16,10 +16,11 @@ from ultracluster.plan.user_data import plan_user_data
 def test_the_launch_template_calls_no_extras(stack, synth, image) -> None:
     p5(stack, image=image, storage=[lustre(stack)])
     template = synth(stack)
-    text = user_data(template, data_of(template))
-    assert "amazon-linux-extras" not in text
-    assert "yum" not in text
-    assert "packages lustre-client\n" in text or "gz+b64" in text
+    files = written_files(user_data(template, data_of(template)))
+    assert "packages lustre-client\n" in files["/opt/ultracluster/node.sh"]
+    for text in files.values():
+        assert "amazon-linux-extras" not in text
+        assert "yum" not in text
 
 
 def test_the_user_s_own_script_is_read_for_it_too() -> None:
