@@ -7,7 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,7 @@ __all__ = ["progress", "rendered"]
 _PIPED_COLUMNS = 120
 _MOST_COLUMNS = 140
 _PATIENCE_S = 2.0
-_ROLES = {
+_ROLES: dict[str, dict[str, Any]] = {
     "fatal": {"fg": "red", "bold": True},
     "error": {"fg": "red"},
     "warning": {"fg": "yellow"},
