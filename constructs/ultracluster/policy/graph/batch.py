@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ultracluster.facts.batch import batch_facts
+from ultracluster.policy.graph.certainty import any_known
 from ultracluster.policy.graph.launch_templates import users_of, uses_of
 from ultracluster.policy.states import NotKnown
 from ultracluster.policy.value import Value
@@ -15,12 +16,17 @@ __all__ = [
     "COMPUTE_ENVIRONMENT",
     "JOB_DEFINITION",
     "JOB_QUEUE",
+    "any_leads_to_nodes",
     "containers_of",
     "environment_kind",
+    "environment_types",
     "environments_of",
     "environments_with",
+    "has_multi_node",
+    "has_queues",
     "is_multi_node",
     "launch_templates_of",
+    "leads_to_nodes",
     "multi_node_environments",
     "node_ranges",
     "runs_multi_node",
@@ -103,6 +109,55 @@ def _environments(queue: Resource) -> Iterator[Resource]:
         if found is None:
             raise NotKnown(f"environment {entry['ComputeEnvironment'].shown}, which is made elsewhere")
         yield found
+
+
+def has_multi_node(assembly: Assembly) -> bool:
+    """Whether any job definition of the assembly is one of a multi-node job.
+
+    Raises:
+        NotKnown: none is known to be, and the type of one is not known.
+    """
+    definitions = assembly.resources(JOB_DEFINITION)
+    return assembly.world.remember("multi-node job definitions", lambda: any_known(definitions, is_multi_node))
+
+
+def has_queues(assembly: Assembly) -> bool:
+    """Whether the assembly has a job queue."""
+    return next(assembly.resources(JOB_QUEUE), None) is not None
+
+
+def leads_to_nodes(queue: Resource) -> bool:
+    """Whether a queue leads to an environment that runs multi-node jobs.
+
+    Raises:
+        NotKnown: none is known to, and one is not known.
+    """
+    return any_known(environments_of(queue), runs_multi_node)
+
+
+def any_leads_to_nodes(assembly: Assembly) -> bool:
+    """Whether any queue of the assembly leads to an environment that runs multi-node jobs.
+
+    Raises:
+        NotKnown: none is known to, and one is not known.
+    """
+    queues = assembly.resources(JOB_QUEUE)
+    return assembly.world.remember("queues to multi-node environments", lambda: any_known(queues, leads_to_nodes))
+
+
+def environment_types(assembly: Assembly) -> set[str]:
+    """The instance types of all environments.
+
+    Raises:
+        NotKnown: one of them is not known.
+    """
+    return assembly.world.remember("types of all environments", lambda: set(_types(assembly)))
+
+
+def _types(assembly: Assembly) -> Iterator[str]:
+    for environment in assembly.resources(COMPUTE_ENVIRONMENT):
+        for kind in environment.get("ComputeResources", "InstanceTypes").items():
+            yield kind.text()
 
 
 def multi_node_environments(assembly: Assembly) -> list[Resource]:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from ultracluster.facts.batch import batch_facts
 from ultracluster.facts.instances import InstanceType, catalog
 from ultracluster.policy.graph.batch import (
-    COMPUTE_ENVIRONMENT,
     JOB_DEFINITION,
     containers_of,
+    environment_types,
     is_multi_node,
     node_ranges,
 )
@@ -18,7 +18,7 @@ from ultracluster.policy.problem import Problem
 from ultracluster.policy.registry import rule
 from ultracluster.policy.states import NotKnown
 from ultracluster.policy.value import Value
-from ultracluster.policy.view import Resource
+from ultracluster.policy.view import Assembly, Resource
 
 _UNLIMITED = -1
 
@@ -41,12 +41,10 @@ def container_gets_everything(definition: Resource) -> Iterator[Problem]:
 
 def _devices(container: Value, path: str) -> list[int]:
     """Numbers of the devices of a kind."""
-    found = []
-    for device in container.get("LinuxParameters", "Devices").items():
-        number = re.fullmatch(rf"{re.escape(path)}(\d+)", device["HostPath"].text(""))
-        if number:
-            found.append(int(number.group(1)))
-    return found
+    pattern = re.compile(rf"{re.escape(path)}(\d+)")
+    devices = container.get("LinuxParameters", "Devices").items()
+    found = (pattern.fullmatch(device["HostPath"].text("")) for device in devices)
+    return [int(number.group(1)) for number in found if number]
 
 
 def _efa_devices(container: Value) -> list[int]:
@@ -63,17 +61,11 @@ def _type_of(container: Value, node_range: Value) -> InstanceType:
         *node_range["InstanceTypes"].items(),
         *([container["InstanceType"]] if container["InstanceType"].exists else []),
     ]
-    names = {kind.text() for kind in own or _types_of_environments(container)}
+    names = {kind.text() for kind in own} or environment_types(Assembly(container.world))
     facts = catalog().get(next(iter(names))) if len(names) == 1 else None
     if facts is None:
         raise NotKnown(f"the instance type of the nodes ({', '.join(sorted(names)) or 'none is named'})")
     return facts
-
-
-def _types_of_environments(container: Value) -> list[Value]:
-    assembly = container.owner.assembly if container.owner is not None else None
-    environments = assembly.resources(COMPUTE_ENVIRONMENT) if assembly is not None else ()
-    return [kind for each in environments for kind in each.get("ComputeResources", "InstanceTypes").items()]
 
 
 def _check_devices(container: Value, node_range: Value) -> Iterator[Problem]:
@@ -84,8 +76,9 @@ def _check_devices(container: Value, node_range: Value) -> Iterator[Problem]:
     if facts.max_efa_interfaces is None:
         raise NotKnown(f"how many EFA devices {facts.name} has")
     path, most = batch_facts().efa_device, facts.max_efa_interfaces
-    missing = sorted(set(range(most)) - set(_efa_devices(container)))
-    beyond = sorted(number for number in _efa_devices(container) if number >= most)
+    given = set(_efa_devices(container))
+    missing = sorted(set(range(most)) - given)
+    beyond = sorted(number for number in given if number >= most)
     if missing:
         yield Problem(
             devices, f"{most - len(missing)} of the {most} EFA devices of {facts.name}, {path}{missing[0]} is absent"

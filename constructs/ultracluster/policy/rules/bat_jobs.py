@@ -10,14 +10,16 @@ from ultracluster.plan.batch_nodes import check_node_ranges, node_span
 from ultracluster.policy.graph.batch import (
     JOB_DEFINITION,
     JOB_QUEUE,
+    any_leads_to_nodes,
     containers_of,
     environment_kind,
     environments_of,
+    has_multi_node,
+    has_queues,
     is_multi_node,
+    leads_to_nodes,
     node_ranges,
-    runs_multi_node,
 )
-from ultracluster.policy.graph.certainty import any_known
 from ultracluster.policy.problem import Problem, from_findings
 from ultracluster.policy.registry import rule
 from ultracluster.policy.states import NotKnown
@@ -52,15 +54,12 @@ def somewhere_to_run(definition: Resource) -> Iterator[Problem]:
     """Some queue leads to an environment that runs multi-node jobs."""
     if not is_multi_node(definition):
         return
-    queues = list(definition.assembly.resources(JOB_QUEUE))
-    if queues and not any_known(queues, _leads_to_nodes):
+    assembly = definition.assembly
+    if has_queues(assembly) and not any_leads_to_nodes(assembly):
+        queues = assembly.resources(JOB_QUEUE)
         kinds = dict.fromkeys(environment_kind(each) for queue in queues for each in environments_of(queue))
         message = f"multinode, and every queue leads to {', '.join(kinds) or 'no environment'} only: it waits for ever"
         yield Problem(definition.get("Type"), message)
-
-
-def _leads_to_nodes(queue: Resource) -> bool:
-    return any_known(environments_of(queue), runs_multi_node)
 
 
 @rule("UC-BAT-012", on=JOB_DEFINITION)
@@ -143,7 +142,7 @@ def running_has_a_limit(definition: Resource) -> Iterator[Problem]:
 @rule("UC-BAT-023", on=JOB_QUEUE)
 def waiting_has_a_limit(queue: Resource) -> Iterator[Problem]:
     """A queue of multi-node jobs gives up on one that cannot be placed."""
-    if not any_known(queue.assembly.resources(JOB_DEFINITION), is_multi_node) or not _leads_to_nodes(queue):
+    if not has_multi_node(queue.assembly) or not leads_to_nodes(queue):
         return
     actions = queue.get("JobStateTimeLimitActions")
     if not actions.items():

@@ -107,9 +107,12 @@ def _node_groups(launch_template: Resource) -> list[Value]:
     found = interface_list(launch_template)
     if found is None:
         return attached_groups(launch_template)
-    entries = [entry for entry in found.values if entry["InterfaceType"].text("") != "efa-only"]
-    values = [value for entry in entries for value in entry["Groups"].items()]
-    return list({value.symbol(): value for value in values}.values())
+    read: dict[str, Value] = {}
+    for entry in found.values:
+        if entry["InterfaceType"].text("") != "efa-only":
+            groups = entry["Groups"]
+            read.setdefault(repr(groups.written), groups)  # most of dozens of entries carry the same
+    return list({value.symbol(): value for groups in read.values() for value in groups.items()}.values())
 
 
 def _allows_itself(value: Value) -> bool:
