@@ -139,21 +139,3 @@ def accounts_need_continuous(cluster: Resource) -> Iterator[Problem]:
     mode = cluster.get("NodeProvisioningMode")
     if database.exists and mode.text("") != _CONTINUOUS:
         yield Problem(mode, f"{mode.shown} beside AccountingDatabase, which needs {_CONTINUOUS}")
-
-
-@rule("UC-HPD-006", on=CLUSTER)
-def overrides_within_limits(cluster: Resource) -> Iterator[Problem]:
-    """The network of an instance group is within the limits, and stands beside that of the cluster."""
-    facts = hyperpod_facts()
-    for group in instance_groups(cluster):
-        override = group.value["OverrideVpcConfig"]
-        with override.judged_apart():
-            if not override.exists:
-                continue
-            if not cluster.get("VpcConfig").exists and is_slurm(cluster):
-                message = "an own network, and the cluster has none: with Slurm the cluster needs a VpcConfig too"
-                yield Problem(override, message)
-            for name, most in (("Subnets", facts.most_subnets), ("SecurityGroupIds", facts.most_groups)):
-                with override.judged_apart():
-                    if len(override[name].items()) > most:
-                        yield Problem(override[name], f"{override[name].shown}, HyperPod takes {most}")

@@ -1,11 +1,12 @@
-"""Rules on the network of SageMaker HyperPod: security groups and zones of groups with EFA."""
+"""Rules on the network of SageMaker HyperPod: security groups with EFA, own networks of instance groups."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
 
-from ultracluster.policy.graph.hyperpod import CLUSTER, InstanceGroup, instance_groups
+from ultracluster.facts.hyperpod import hyperpod_facts
+from ultracluster.policy.graph.hyperpod import CLUSTER, InstanceGroup, instance_groups, is_slurm
 from ultracluster.policy.graph.security_groups import (
     GroupRule,
     allows_itself,
@@ -80,13 +81,29 @@ def _to_the_world(group: Resource) -> GroupRule | None:
 
 
 @rule("UC-HPD-006", on=CLUSTER)
-def fabric_in_one_zone(cluster: Resource) -> Iterator[Problem]:
-    """The own subnets of a group with EFA lie in one zone."""
+def networks_of_groups(cluster: Resource) -> Iterator[Problem]:
+    """The own network of an instance group is within the limits, and in one zone where the group has EFA."""
+    for group in instance_groups(cluster):
+        override = group.value["OverrideVpcConfig"]
+        with override.judged_apart():
+            if override.exists:
+                yield from _within_limits(override, cluster)
     for group in _fabric_groups(cluster):
         override = group.value["OverrideVpcConfig"]
         with override.judged_apart():
             if override.exists:
                 yield from _zones(override["Subnets"].items())
+
+
+def _within_limits(override: Value, cluster: Resource) -> Iterator[Problem]:
+    facts = hyperpod_facts()
+    if not cluster.get("VpcConfig").exists and is_slurm(cluster):
+        message = "an own network, and the cluster has none: with Slurm the cluster needs a VpcConfig too"
+        yield Problem(override, message)
+    for name, most in (("Subnets", facts.most_subnets), ("SecurityGroupIds", facts.most_groups)):
+        with override.judged_apart():
+            if len(override[name].items()) > most:
+                yield Problem(override[name], f"{override[name].shown}, HyperPod takes {most}")
 
 
 def _zones(subnets: list[Value]) -> Iterator[Problem]:
