@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ultracluster.facts.hyperpod import hyperpod_facts
-from ultracluster.policy.graph.hyperpod import CLUSTER, InstanceGroup, catalogued, instance_groups, is_slurm
+from ultracluster.policy.graph.hyperpod import CLUSTER, InstanceGroup, catalogued, instance_groups
 from ultracluster.policy.problem import Problem
 from ultracluster.policy.registry import rule
 from ultracluster.policy.states import NotKnown
