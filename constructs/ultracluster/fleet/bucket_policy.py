@@ -13,8 +13,8 @@ _WRITE = ["s3:PutObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadPart
 
 def bucket_statements(access: BucketAccess) -> list[dict[str, object]]:
     """Listing and objects below the prefix, and the customer key of the bucket where it has one."""
-    arn = access.bucket.bucket_arn
-    key = access.bucket.encryption_key
+    arn = access.target.bucket_arn
+    key = access.target.encryption_key
     listing: dict[str, object] = {"Effect": "Allow", "Action": "s3:ListBucket", "Resource": arn}
     if access.prefix:
         listing["Condition"] = {"StringLike": {"s3:prefix": f"{access.prefix}*"}}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from ultracluster.facts.s3 import storage_class
 from ultracluster.findings import Finding, finding, raise_if_errors
 from ultracluster.plan.decision import Decision
-from ultracluster.plan.paths import check_prefix, lies_within
+from ultracluster.plan.paths import check_choice, check_prefix, lies_within
 
 if TYPE_CHECKING:
     from ultracluster.plan.data_repository import DataRepositoryRequest
@@ -106,6 +106,7 @@ class BucketPlan:
 def check_bucket(request: BucketRequest, *, subject: str) -> tuple[Finding, ...]:
     """Every fault of the request; never raises."""
     return (
+        *check_choice(request.purpose, tuple(BucketPurpose), subject=f"{subject}.purpose"),
         *_check_transitions(_transitions(request), subject),
         *_check_archived(request, subject),
         *_check_days(request, subject),
@@ -121,7 +122,7 @@ def plan_bucket(request: BucketRequest, *, subject: str) -> BucketPlan:
     warnings = raise_if_errors(check_bucket(request, subject=subject))
     return BucketPlan(
         name=request.name,
-        purpose=request.purpose,
+        purpose=BucketPurpose(request.purpose),
         versioned=_versioned(request),
         transitions=_transitions(request),
         noncurrent_days=request.noncurrent_days,
@@ -151,13 +152,13 @@ def check_bucket_links(
 
 
 def _versioned(request: BucketRequest) -> bool:
-    return request.purpose is BucketPurpose.CHECKPOINTS if request.versioned is None else request.versioned
+    return request.purpose == BucketPurpose.CHECKPOINTS if request.versioned is None else request.versioned
 
 
 def _transitions(request: BucketRequest) -> tuple[Transition, ...]:
     if request.transitions is not None:
         return request.transitions
-    if request.purpose is BucketPurpose.DATA:
+    if request.purpose == BucketPurpose.DATA:
         return (Transition(storage_class="INTELLIGENT_TIERING", after_days=0),)
     return (
         Transition(storage_class="STANDARD_IA", after_days=30),

@@ -11,6 +11,8 @@ from ultracluster.plan.paths import check_prefix
 if TYPE_CHECKING:
     from aws_cdk import aws_s3 as s3
 
+    from ultracluster.storage.training_bucket import TrainingBucket
+
 __all__ = ["BucketAccess"]
 
 
@@ -19,7 +21,7 @@ class BucketAccess:
     """Access to a bucket. Compared by identity: a CDK object has no value to compare.
 
     Attributes:
-        bucket: the bucket, made in this application or existing.
+        bucket: the bucket, made in this application or existing; a `TrainingBucket` as it is.
         prefix: prefix in it, without a leading slash; empty for all of it.
         write: whether objects may be written and deleted, not only read. Off unless asked for.
 
@@ -27,10 +29,17 @@ class BucketAccess:
         FindingsError: the prefix cannot be one.
     """
 
-    bucket: s3.IBucket
+    bucket: s3.IBucket | TrainingBucket
     prefix: str = ""
     write: bool = False
 
     def __post_init__(self) -> None:
         """Check the prefix."""
         raise_if_errors(check_prefix(self.prefix, subject="bucket_access.prefix"))
+
+    @property
+    def target(self) -> s3.IBucket:
+        """The bucket itself."""
+        from ultracluster.storage.training_bucket import TrainingBucket  # its `access` makes values of this class
+
+        return self.bucket.bucket if isinstance(self.bucket, TrainingBucket) else self.bucket

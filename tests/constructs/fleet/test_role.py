@@ -14,6 +14,7 @@ from support.templates import all_properties, only, references, resource_types, 
 from ultracluster.fleet.training_fleet import TrainingFleet
 from ultracluster.plan.images import Al2023
 from ultracluster.storage.bucket_access import BucketAccess
+from ultracluster.storage.training_bucket import TrainingBucket
 
 
 def statements(template, resource_type="AWS::IAM::Role"):
@@ -183,3 +184,9 @@ def test_a_fleet_can_be_granted_things(stack, synth):
 def test_the_role_does_not_depend_on_the_accelerator(stack, synth, name):
     TrainingFleet(stack, "Train", network=imported_network(stack), instance_type=name, count=1, image=Al2023())
     assert "autoscaling:CompleteLifecycleAction" in actions(synth(stack))
+
+
+def test_a_training_bucket_is_taken_as_it_is(stack, synth):
+    data = TrainingBucket.from_existing(stack, "Data", bucket_name="team-data")
+    p5(stack, bucket_access=[BucketAccess(bucket=data, prefix="tokens/")])
+    assert actions(synth(stack))["s3:GetObject"] == ["arn:aws:s3:::team-data/tokens/*"]

@@ -116,3 +116,12 @@ def test_any_request_gives_findings_or_a_plan(chosen, purpose, days) -> None:
         return
     periods = [each.after_days for each in plan_bucket(bucket, subject="b").transitions]
     assert periods == sorted(set(periods))
+
+
+def test_a_purpose_by_its_word_means_the_same_and_an_unknown_one_is_a_finding() -> None:
+    word = plan_bucket(BucketRequest(name="b", purpose="checkpoints"), subject="b")
+    assert word == plan_bucket(BucketRequest(name="b", purpose=BucketPurpose.CHECKPOINTS), subject="b")
+    assert word.versioned
+    (found,) = check_bucket(BucketRequest(name="b", purpose="ckpt"), subject="b")
+    assert (found.rule_id, found.subject) == ("UC-STG-001", "b.purpose")
+    assert "data, checkpoints" in found.message
