@@ -6,6 +6,8 @@ one topic with its policy; the key is billed monthly.
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import aws_cdk as cdk
@@ -61,10 +63,8 @@ class NotificationTopic(Construct):
             self.encryption_key.add_to_resource_policy(statement)
         for statement in self._topic_statements(stack):
             self.topic.add_to_resource_policy(statement)
-        for email in emails:
-            sns.Subscription(
-                self, f"Email{_id(email)}", topic=self.topic, protocol=sns.SubscriptionProtocol.EMAIL, endpoint=email
-            )
+        for email_id, email in _subscriptions(emails).items():
+            sns.Subscription(self, email_id, topic=self.topic, protocol=sns.SubscriptionProtocol.EMAIL, endpoint=email)
 
     def _key_statements(self, stack: cdk.Stack) -> list[iam.PolicyStatement]:
         """Who may use the key. EventBridge sends KMS no source: with a condition its events would be dropped."""
@@ -128,6 +128,19 @@ def _statement(
     )
 
 
+def _subscriptions(emails: Sequence[str]) -> dict[str, str]:
+    """Addresses by ids that follow from the address alone, so that the order of the list does not matter.
+
+    Addresses that differ in their punctuation only get a digest, all of them.
+    """
+    once = tuple(dict.fromkeys(emails))
+    plain = Counter(map(_id, once))
+    return {f"Email{_id(email)}{_digest(email) if plain[_id(email)] > 1 else ''}": email for email in once}
+
+
 def _id(email: str) -> str:
-    """An id that follows from the address alone, so that the order of the list does not matter."""
     return "".join(character for character in email.title() if character.isalnum())
+
+
+def _digest(email: str) -> str:
+    return hashlib.sha256(email.encode()).hexdigest()[:8]

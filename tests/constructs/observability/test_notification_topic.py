@@ -105,3 +105,12 @@ def test_cdk_nag_finds_nothing_and_nothing_had_to_be_acknowledged(app, stack):
     report = nag_report(app)
     assert unacknowledged(report) == []
     assert reasons(report) == {}
+
+
+def test_addresses_that_differ_in_their_punctuation_only_are_all_subscribed(stack, synth):
+    emails = ["a.b@example.com", "ab@example.com", "lead@example.com", "lead@example.com"]
+    NotificationTopic(stack, "Oncall", emails=emails)
+    found = resources(synth(stack), "AWS::SNS::Subscription")
+    assert sorted(body["Properties"]["Endpoint"] for body in found.values()) == sorted(set(emails))
+    (plain,) = [key for key, body in found.items() if body["Properties"]["Endpoint"] == "lead@example.com"]
+    assert plain.startswith("OncallEmailLeadExampleCom")
