@@ -43,7 +43,7 @@ def image_findings(image: Image, types: tuple[InstanceType, ...], place: str) ->
     mixed = _check_one_kind(types, place)
     if mixed:
         return mixed
-    unknown = _check_os(image, place)
+    unknown = _check_kind_and_os(image, place)
     if unknown:
         return unknown
     match image:
@@ -64,7 +64,11 @@ def _check_one_kind(types: tuple[InstanceType, ...], place: str) -> tuple[Findin
     return (finding("UC-API-111", place, message, "make one fleet per vendor and architecture"),)
 
 
-def _check_os(image: Image, place: str) -> tuple[Finding, ...]:
+def _check_kind_and_os(image: Image, place: str) -> tuple[Finding, ...]:
+    asked: object = image
+    if not isinstance(asked, Al2023 | Ami | Dlami | SsmImage | Ubuntu):
+        fix = "use Dlami(), Al2023(), Ubuntu(), Ami(ami_id=..., os=...) or SsmImage(parameter=..., os=...)"
+        return (finding("UC-API-118", place, f"{asked!r} is no image", fix),)
     os = image_os(image)
     known = operating_systems()
     if os in known:

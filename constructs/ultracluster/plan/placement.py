@@ -102,6 +102,12 @@ class PlacementPlan:
 def check_placement(request: PlacementRequest, *, subject: str) -> tuple[Finding, ...]:
     """All faults of zones and placement together; see `plan_placement`."""
     place = f"{subject}.placement_group"
+    asked: object = request.placement
+    if not isinstance(asked, AutoPlacement | NoPlacement | ExistingPlacementGroup):
+        message = f"{asked!r} is no placement"
+        return (
+            finding("UC-API-118", place, message, "use NoPlacement(), ExistingPlacementGroup(name=...) or neither"),
+        )
     group = _group_name(request)
     return (
         *_check_zones(request, group, subject),

@@ -388,3 +388,13 @@ def test_an_unknown_layout_names_the_known_ones():
 def test_a_text_in_place_of_a_list_of_types_is_one_finding():
     (found,) = check(instance_types=tuple("p5.48xlarge"))
     assert (found.rule_id, found.fix) == ("UC-API-111", "write ['p5.48xlarge']")
+
+
+@pytest.mark.parametrize(
+    ("changes", "subject"),
+    [({"placement": "none"}, "placement_group"), ({"image": "ami-0123456789abcdef0"}, "image")],
+    ids=["placement", "image"],
+)
+def test_a_text_in_place_of_a_choice_is_a_finding(changes, subject):
+    (found,) = check(**changes)
+    assert (found.rule_id, found.subject) == ("UC-API-118", f"{SUBJECT}.{subject}")
