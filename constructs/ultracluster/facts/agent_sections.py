@@ -74,6 +74,7 @@ def placeholders_since() -> str:
     return str(_document()["placeholders_in_sections_from"]["version"])
 
 
+@cache
 def nitro_of_metric(name: str) -> int | None:
     """The lowest Nitro version whose devices count a metric; None for one that all have."""
     row = _document()["only_from_nitro"]

@@ -13,13 +13,16 @@ __all__ = ["check_locked_memory", "locked_memory_limits", "shown_bytes"]
 _UNLIMITED = {"unlimited", "infinity", "infinite", "-1"}
 _SUFFIXES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _KIB, _BYTE = 2**10, 1
+_WORDS = ("memlock", "MEMLOCK", "ulimit")
+_DAEMON_KEY = '"memlock"'
+_DAEMON = re.compile(r"\"memlock\"\s*:\s*\{[^{}]*?\"(?:Soft|soft)\"\s*:\s*(?P<value>[^\s,}]+)")
 # How limits are written, each with the unit of a bare number: limits.d, systemd, shells, docker run, daemon.json.
 _FORMS = (
     (re.compile(r"(?:\bsoft|\bhard|-)\s+memlock\s+(?P<value>[^\s\"'\\;]+)"), _KIB),
     (re.compile(r"LimitMEMLOCK\s*=\s*[\"']?(?P<value>[^\s\"';\\]+)"), _BYTE),
     (re.compile(r"\bulimit\s+(?:-[HS]+\s+)*-[HS]*l\s+(?P<value>[^\s;&|)]+)"), _KIB),
     (re.compile(r"--ulimit[ =][\"']?memlock=(?P<value>[^\s\"':]+)"), _BYTE),
-    (re.compile(r"\"memlock\"\s*:\s*\{[^{}]*?\"(?:Soft|soft)\"\s*:\s*(?P<value>[^\s,}]+)"), _BYTE),
+    (_DAEMON, _BYTE),
 )
 
 
@@ -29,10 +32,13 @@ def locked_memory_limits(script: str) -> Iterator[tuple[str, int | None]]:
     Yields:
         None for bytes that are not known, because the script puts a variable there.
     """
-    if "memlock" not in script.lower() and "ulimit" not in script:
+    lines = [line for line in script.split("\n") if any(word in line for word in _WORDS)]
+    if not lines:
         return
+    text = "\n".join(lines)
     for pattern, unit in _FORMS:
-        for found in pattern.finditer(script):
+        # What is written over several lines needs them all.
+        for found in pattern.finditer(script if pattern is _DAEMON and _DAEMON_KEY in text else text):
             value = found["value"].rstrip(",").split(":")[0]
             if value not in _UNLIMITED:
                 yield " ".join(found[0].split()), _bytes(value, unit)

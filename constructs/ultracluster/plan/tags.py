@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from ultracluster.facts.compute_limits import limit
 from ultracluster.findings import Finding, finding
@@ -40,10 +41,22 @@ def _faults(key: str | None, value: str | None, subject: str) -> Iterator[Findin
             yield finding("UC-TPL-011", subject, message)
 
 
-def is_plain(tags: Iterable[tuple[str, str]]) -> bool:
-    """A quick look at literal tags: whether none can be at fault."""
-    rows = list(tags)
-    most_key, most_value = limit("tag_key_length"), limit("tag_value_length")
-    return len(rows) <= limit("resource_tags") and all(
-        len(key) <= most_key and len(value) <= most_value and key[:4].lower() != _RESERVED for key, value in rows
-    )
+def is_plain(tags: Iterable[tuple[object, object]]) -> bool:
+    """A quick look at tags: whether their keys are literals and none can be at fault.
+
+    A value that is no literal is put together at deployment and has no length yet.
+    """
+    most, most_key, most_value = _limits()
+    count = 0
+    for key, value in tags:
+        count += 1
+        if not isinstance(key, str) or len(key) > most_key or key[:4].lower() == _RESERVED:
+            return False
+        if isinstance(value, str) and len(value) > most_value:
+            return False
+    return count <= most
+
+
+@cache
+def _limits() -> tuple[int, int, int]:
+    return limit("resource_tags"), limit("tag_key_length"), limit("tag_value_length")

@@ -2,38 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from ultracluster.policy.mentions import names_in
+from ultracluster.policy.states import NotKnown
 from ultracluster.policy.value import Value
 from ultracluster.policy.view import Resource
 from ultracluster.policy.world import remembered
 
 __all__ = ["ALARM", "COMPOSITE", "WatchedMetric", "alarms_on", "is_in_outputs", "metric_names", "watched_metrics"]
 
+_T = TypeVar("_T")
+
 ALARM, COMPOSITE = "AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm"
 
 
-@dataclass(frozen=True, slots=True)
 class WatchedMetric:
-    """One metric that an alarm reads.
+    """One metric that an alarm reads; its name is read once for all rules.
 
     Attributes:
         where: the alarm's properties, or the metric in a list of queries.
     """
 
-    where: Value
+    __slots__ = ("_name", "_namespace", "where")
+
+    def __init__(self, where: Value) -> None:
+        """Read the metric."""
+        self.where = where
+        self._namespace = _read(lambda: where["Namespace"].text(""))
+        self._name = _read(where["MetricName"].text)
 
     @property
-    def namespace(self) -> Value:
-        """Its namespace."""
-        return self.where["Namespace"]
+    def namespace(self) -> str:
+        """Its namespace; empty when it is left out.
+
+        Raises:
+            NotKnown: it is not known.
+        """
+        return _told(self._namespace)
 
     @property
-    def name(self) -> Value:
-        """Its name."""
-        return self.where["MetricName"]
+    def name(self) -> str:
+        """Its name.
+
+        Raises:
+            NotKnown: it is not known.
+        """
+        return _told(self._name)
 
     @property
     def dimensions(self) -> Mapping[str, Value]:
@@ -45,10 +61,28 @@ class WatchedMetric:
         return {entry["Name"].text(): entry["Value"] for entry in self.where["Dimensions"].items()}
 
     @property
-    def place(self) -> Value:
+    def at_name(self) -> Value:
+        """Where a finding on its name stands."""
+        return self.where["MetricName"]
+
+    @property
+    def at_dimensions(self) -> Value:
         """Where a finding on its dimensions stands: the list, or the name when there is none."""
         listed = self.where["Dimensions"]
-        return listed if listed.exists else self.name
+        return listed if listed.exists else self.at_name
+
+
+def _read(ask: Callable[[], _T]) -> _T | NotKnown:
+    try:
+        return ask()
+    except NotKnown as doubt:
+        return doubt
+
+
+def _told(answer: _T | NotKnown) -> _T:
+    if isinstance(answer, NotKnown):
+        raise answer
+    return answer
 
 
 @remembered
@@ -70,7 +104,9 @@ def metric_names(alarm: Resource) -> set[str]:
     """Names of metrics that an alarm reads, and what its expressions say, as far as they are known."""
     found: set[str] = set()
     with alarm.properties.judged_apart():
-        found |= {metric.name.text() for metric in watched_metrics(alarm) if metric.name.is_scalar}
+        for metric in watched_metrics(alarm):
+            with metric.where.judged_apart():
+                found.add(metric.name)
     for query in alarm.get("Metrics").items() if alarm.get("Metrics").is_list else ():
         expression = query["Expression"]
         if expression.is_scalar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ultracluster.facts.instances import catalog
@@ -16,6 +17,11 @@ from ultracluster.policy.world import remembered
 
 __all__ = ["SCRIPT_HOLDERS", "NodeScript", "is_training_node", "node_script", "node_types", "training_script"]
 
+# Files that are carried compressed: nothing to read in them, and far longer than any word of a script.
+_BLOB = re.compile(r"\S{400,}")
+# Beyond what EC2 and Image Builder take, and beyond what anybody writes on one line.
+_MOST_TEXT = 64_000
+_LONG_LINE = re.compile(r"(?m)^(.{2000}).+$")
 _COMPONENT, _INSTANCE = "AWS::ImageBuilder::Component", "AWS::EC2::Instance"
 SCRIPT_HOLDERS = (LAUNCH_TEMPLATE, _INSTANCE, "AWS::AutoScaling::LaunchConfiguration", _COMPONENT)
 """Resource types that carry scripts of nodes."""
@@ -48,9 +54,13 @@ def node_script(holder: Resource) -> NodeScript | None:
     """
     if holder.type == _COMPONENT:
         data = holder.get("Data")
-        return NodeScript(data, without_comments(data.known_text(MARK))) if data.exists else None
+        return NodeScript(data, _readable(data.known_text(MARK))) if data.exists else None
     found = user_data(holder)
-    return NodeScript(found.value, without_comments(found.text)) if found is not None else None
+    return NodeScript(found.value, _readable(found.text)) if found is not None else None
+
+
+def _readable(text: str) -> str:
+    return without_comments(_LONG_LINE.sub(r"\1", _BLOB.sub("", text[:_MOST_TEXT])))
 
 
 @remembered

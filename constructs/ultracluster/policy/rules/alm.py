@@ -15,6 +15,7 @@ from ultracluster.plan.alarm_limits import (
     check_span,
 )
 from ultracluster.policy.graph.alarms import ALARM, COMPOSITE, is_in_outputs, watched_metrics
+from ultracluster.policy.graph.alarms_as_written import acts_plainly, decides_plainly, fits_plainly
 from ultracluster.policy.graph.event_patterns import event_pattern, texts_of
 from ultracluster.policy.graph.events import EVENT_RULE
 from ultracluster.policy.problem import Problem, from_findings
@@ -37,6 +38,8 @@ def _at(where: Value) -> Callable[[str], Value]:
 @rule("UC-ALM-001", on=(ALARM, COMPOSITE))
 def alarm_does_something(alarm: Resource) -> Iterator[Problem]:
     """An alarm has an action, or something else listens to it."""
+    if acts_plainly(alarm):
+        return
     acts = False
     for key in _ACTIONS:
         listed = alarm.get(key)
@@ -82,21 +85,25 @@ def _hears_of_alarms(alarm: Resource) -> bool:
 @rule("UC-ALM-002", on=ALARM)
 def missing_data_is_decided(alarm: Resource) -> Iterator[Problem]:
     """An alarm says what a period without data means; that of a heartbeat takes it for a failure."""
+    if decides_plainly(alarm):
+        return
     treatment = alarm.get("TreatMissingData")
     if not treatment.exists:
         yield Problem(alarm, "TreatMissingData is left out, so a dead collector leaves the alarm as it is")
         return
     if not alarm.get("ComparisonOperator").text("").startswith("LessThan"):
         return
-    beats = [metric for metric in watched_metrics(alarm) if _HEARTBEAT.search(metric.name.text())]
+    beats = [metric for metric in watched_metrics(alarm) if _HEARTBEAT.search(metric.name)]
     if beats and treatment.text() != "breaching" and not alarm.get("InsufficientDataActions").items():
-        message = f"{treatment.shown} on {beats[0].name.shown}, so nobody hears when the heartbeat stops"
+        message = f"{treatment.shown} on {beats[0].name}, so nobody hears when the heartbeat stops"
         yield Problem(treatment, message, "use breaching")
 
 
 @rule("UC-ALM-010", on=ALARM)
 def alarm_fits_the_service(alarm: Resource) -> Iterator[Problem]:
     """Periods, dimensions and the name of an alarm are within the limits of CloudWatch."""
+    if fits_plainly(alarm):
+        return
     yield from _name(alarm)
     periods = [alarm.get("Period"), *_periods_of_queries(alarm)]
     for period in periods:
@@ -104,7 +111,7 @@ def alarm_fits_the_service(alarm: Resource) -> Iterator[Problem]:
             if period.exists:
                 yield from _period(alarm, period)
     for metric in watched_metrics(alarm):
-        with metric.place.judged_apart():
+        with metric.where.judged_apart():
             listed = metric.where["Dimensions"]
             found = check_dimension_count(len(listed.items()), subject="")
             yield from from_findings(found, _at(listed))

@@ -61,7 +61,7 @@ def _moves_by_itself(association: Resource) -> bool:
 def _watches_one_of_elsewhere(assembly: Assembly) -> bool:
     for alarm in assembly.resources(ALARM):
         for metric in watched_metrics(alarm):
-            if metric.namespace.text("") == "AWS/FSx":
+            if metric.namespace == "AWS/FSx":
                 named = metric.dimensions.get("FileSystemId")
                 if named is not None and _is_open(named):
                     return True

@@ -50,13 +50,13 @@ def _of_agents(alarm: Resource) -> Iterator[WatchedMetric]:
     """Metrics of an alarm outside the namespaces of services."""
     for metric in watched_metrics(alarm):
         with metric.where.judged_apart():
-            if not metric.namespace.text("AWS/").startswith("AWS/"):
+            if metric.namespace and not metric.namespace.startswith("AWS/"):
                 yield metric
 
 
 def _emitted(alarm: Resource, metric: WatchedMetric) -> Iterator[Problem]:
-    agents = _agents(alarm.assembly, metric.namespace.text())
-    name = metric.name.text()
+    agents = _agents(alarm.assembly, metric.namespace)
+    name = metric.name
     publishing = [found for agent in agents if (found := agent.metrics.get(name)) is not None]
     if not publishing:
         if not agents and _is_of_the_agent(metric):
@@ -71,13 +71,13 @@ def _emitted(alarm: Resource, metric: WatchedMetric) -> Iterator[Problem]:
             "inside a section, not at the level of metrics"
         )
         fix = "move append_dimensions to the level of metrics"
-        yield Problem(metric.place, message, fix, severity=Severity.WARNING)
+        yield Problem(metric.at_dimensions, message, fix, severity=Severity.WARNING)
         return
     if fetches_elsewhere(alarm.assembly):
         raise NotKnown("an agent whose configuration is not in the templates")
     sets = sorted({_shown(found) for each in publishing for found in each.sets}) or ["no set at all"]
     message = f"{_shown(asked)}, and the agent publishes {name} under {' and '.join(sets)}"
-    yield Problem(metric.place, message)
+    yield Problem(metric.at_dimensions, message)
 
 
 def _agents(assembly: Assembly, namespace: str) -> list[Agent]:
@@ -99,11 +99,11 @@ def metric_is_collected(alarm: Resource) -> Iterator[Problem]:
         with metric.where.judged_apart():
             message = _fault_of_name(alarm, metric)
             if message:
-                yield Problem(metric.name, message)
+                yield Problem(metric.at_name, message)
 
 
 def _fault_of_name(alarm: Resource, metric: WatchedMetric) -> str:
-    namespace, name = metric.namespace.text(), metric.name.text()
+    namespace, name = metric.namespace, metric.name
     insights, known = container_insights_metrics()
     if namespace == insights:
         return _near(name, known, "Container Insights publishes")
@@ -140,7 +140,7 @@ def _possible() -> frozenset[str]:
 
 
 def _is_of_the_agent(metric: WatchedMetric) -> bool:
-    return metric.namespace.text() == default_namespace() and metric.name.text() in _possible()
+    return metric.namespace == default_namespace() and metric.name in _possible()
 
 
 def _near(name: str, known: frozenset[str], what: str) -> str:
@@ -170,17 +170,17 @@ def counters_exist_on_the_type(alarm: Resource) -> Iterator[Problem]:
     """Alarms on the reliability counters of EFA watch types that have them."""
     for metric in watched_metrics(alarm):
         with metric.where.judged_apart():
-            needed = nitro_of_metric(metric.name.text())
+            needed = nitro_of_metric(metric.name)
             if needed is None:
                 continue
             for kind in _types_behind(alarm, metric):
                 facts = catalog().get(kind)
                 if facts is not None and (facts.nitro_version or needed) < needed:
                     message = (
-                        f"{metric.name.shown} has no data on {kind}: Nitro version {facts.nitro_version}, "
+                        f"{metric.name} has no data on {kind}: Nitro version {facts.nitro_version}, "
                         f"and the counter exists from {needed} on"
                     )
-                    yield Problem(metric.name, message)
+                    yield Problem(metric.at_name, message)
                     break
 
 
@@ -224,9 +224,9 @@ def dimensions_of_lustre(alarm: Resource) -> Iterator[Problem]:
     """An alarm on a file system asks for the dimensions under which the metric has data."""
     for metric in watched_metrics(alarm):
         with metric.where.judged_apart():
-            if metric.namespace.text("") != _FSX:
+            if metric.namespace != _FSX:
                 continue
-            facts = service_metrics().get((_FSX, metric.name.text()))
+            facts = service_metrics().get((_FSX, metric.name))
             if facts is None or set(metric.dimensions) == set(facts.dimensions):
                 continue
             if _is_of_lustre(metric):
@@ -234,11 +234,11 @@ def dimensions_of_lustre(alarm: Resource) -> Iterator[Problem]:
                     f"{_shown(metric.dimensions)}, and FSx for Lustre publishes {facts.name} under "
                     f"{_shown(facts.dimensions)} only"
                 )
-                yield Problem(metric.place, message)
+                yield Problem(metric.at_dimensions, message)
 
 
 def _is_of_lustre(metric: WatchedMetric) -> bool:
-    if metric.name.text() in _LUSTRE_ALONE:
+    if metric.name in _LUSTRE_ALONE:
         return True
     named = metric.dimensions.get("FileSystemId")
     found = named.resource(FILE_SYSTEM) if named is not None else None

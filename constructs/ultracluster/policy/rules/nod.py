@@ -97,10 +97,15 @@ def placeholders_are_filled_in(holder: Resource) -> Iterator[Problem]:
     if script is None or "${" not in script.text:
         return
     template = holder.template.model
-    known = {*template.section("Parameters"), *template.resources}
-    escaped = _escaped(script.where.written)
-    for name in dict.fromkeys(_NAMED.findall(script.text)):
-        if name in escaped or not (name.split(".", 1)[0] in known or name.startswith("AWS::")):
+    parameters = template.section("Parameters")
+    left = [
+        name
+        for name in dict.fromkeys(_NAMED.findall(script.text))
+        if name.startswith("AWS::") or (base := name.split(".", 1)[0]) in parameters or base in template.resources
+    ]
+    escaped = _escaped(script.where.written) if left else set()
+    for name in left:
+        if name in escaped:
             continue
         with script.where.judged_apart():
             if not _is_assigned(name, script.text):

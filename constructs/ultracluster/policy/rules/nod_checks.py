@@ -15,11 +15,9 @@ from ultracluster.policy.registry import rule
 from ultracluster.policy.states import NotKnown
 from ultracluster.policy.view import Resource
 
-_FLOOR = re.compile(
-    r"(?<![\w$])(?P<name>(?=\w*(?:MIN|FLOOR|THRESH|EXPECT))(?!\w*NVLINK)\w*(?:BUS_?BW|BANDWIDTH|_BW)\w*)"
-    r"=[\"']?(?P<value>\d+(?:\.\d+)?)",
-    re.IGNORECASE,
-)
+_ASSIGNED = re.compile(r"(?<![\w$])(?P<name>\w+)=[\"']?(?P<value>\d+(?:\.\d+)?)(?![\w.])")
+_BANDWIDTH = re.compile(r"BUS_?BW|BANDWIDTH|_BW", re.IGNORECASE)
+_LEAST = re.compile(r"MIN|FLOOR|THRESH|EXPECT", re.IGNORECASE)
 _LARGEST = re.compile(r"\b(?:all_reduce|alltoall|all_gather|reduce_scatter|sendrecv)_perf\b[^\n]*\s-e\s+(\d+)([KMG]?)")
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 _TOOLS = r"(?:dcgmi|nvidia-smi|fi_info|ibv_devinfo|neuron-ls|neuron-monitor|nvqual)"
@@ -38,6 +36,7 @@ _FETCHED = re.compile(
     r"\baws\s+s3\s+cp\s+[\"']?(?P<object>s3://[^\s\"']+)[\"']?\s+[\"']?(?P<copy>[^\s\"';&|]+)"
     r"|\b(?:curl|wget)\b[^\n;|]*?(?:-o|-O|--output)\s+[\"']?(?P<file>[^\s\"';&|]+)[^\n;|]*"
 )
+_FETCHERS = ("curl", "wget", "aws s3")
 _URL = re.compile(r"https?://[^\s\"')]+")
 _PINNED = re.compile(r"[0-9a-f]{40}|\d+\.\d+")
 _SCRIPT_NAME = re.compile(r"\.(?:sh|py|bash|pl|run)$")
@@ -48,7 +47,7 @@ _COUNTED = re.compile(r"\bibv_dev(?:ices|info)\b(?![^\n]*(?:rdmap|efa))[^\n]*\|[
 def floor_is_within_reach(holder: Resource) -> Iterator[Problem]:
     """The bandwidth that a check asks of a collective is one that the fabric has, at messages that reach it."""
     script = training_script(holder, "BW", "bw", "BANDWIDTH", "bandwidth")
-    floor = _FLOOR.search(script.text) if script is not None else None
+    floor = _floor(script.text) if script is not None else None
     if script is None or floor is None:
         return
     where = script.where
@@ -66,6 +65,15 @@ def floor_is_within_reach(holder: Resource) -> Iterator[Problem]:
             for problem in from_findings(found, lambda _: where):
                 yield Problem(where, f"{floor['name']} asks for {problem.message}", problem.fix, "UC-NOD-016")
                 return
+
+
+def _floor(script: str) -> re.Match[str] | None:
+    """The variable that holds the least bandwidth between nodes; that of NVLink is another matter."""
+    for found in _ASSIGNED.finditer(script):
+        name = found["name"]
+        if _BANDWIDTH.search(name) and _LEAST.search(name) and "NVLINK" not in name.upper():
+            return found
+    return None
 
 
 @rule("UC-NOD-017", on=SCRIPT_HOLDERS)
@@ -97,7 +105,7 @@ def lifecycle_scripts_are_pinned(group: Resource) -> Iterator[Problem]:
 def fetched_scripts_are_pinned(holder: Resource) -> Iterator[Problem]:
     """Scripts that user data fetches and runs are pinned, or their checksum is tested."""
     script = node_script(holder)
-    if script is None or _TESTED.search(script.text):
+    if script is None or not any(word in script.text for word in _FETCHERS) or _TESTED.search(script.text):
         return
     source = _run_unpinned(script.text)
     if source is None:

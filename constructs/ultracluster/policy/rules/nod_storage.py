@@ -50,7 +50,7 @@ _CREDITS = re.compile(r"\b(?P<module>ksocklnd|kefalnd)\b[^\n]*\bcredits\b")
 @rule("UC-NOD-008", on=_BOOTED)
 def one_scratch_root(holder: Resource) -> Iterator[Problem]:
     """The container runtimes of a node keep their data under one scratch mount."""
-    script = training_script(holder, "data-root", "ENROOT_DATA_PATH", "enroot_data_path", "containerd")
+    script = training_script(holder, "data-root", "ENROOT_DATA_PATH", "enroot_data_path", 'root = "', "--root")
     if script is None:
         return
     roots = {name: _paths(pattern.finditer(script.text)) for name, pattern in _ROOTS.items()}
@@ -126,7 +126,8 @@ def lustre_mount_lasts(holder: Resource) -> Iterator[Problem]:
     script = training_script(holder, "lustre")
     if script is None:
         return
-    text, lines = script.text, list(_FSTAB_LINE.finditer(script.text))
+    text = "\n".join(line for line in script.text.split("\n") if "lustre" in line)
+    lines = list(_FSTAB_LINE.finditer(text))
     for line in lines:
         options = line["options"]
         if "$" not in options and MARK not in options and "_netdev" not in options.split(","):
@@ -134,7 +135,7 @@ def lustre_mount_lasts(holder: Resource) -> Iterator[Problem]:
             yield Problem(script.where, message, "add _netdev to the options")
             return
     if not lines and _ONE_SHOT.search(text) and not _KEPT_MOUNT.search(text):
-        if _EVERY_BOOT.search(text):
+        if _EVERY_BOOT.search(script.text):
             raise NotKnown("whether what runs at every boot mounts the file system")
         yield Problem(script.where, "mount -t lustre is run once: the first reboot loses the mount")
 

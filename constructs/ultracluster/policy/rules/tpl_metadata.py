@@ -76,17 +76,13 @@ def tags_fit(template: Template) -> Iterator[Problem]:
 def _is_plain(raw: object) -> bool:
     """Whether the tags are literals without a fault, the most common case by far."""
     if isinstance(raw, dict):
-        if any(key == "Ref" or key.startswith("Fn::") for key in raw):
-            return False
-        pairs = list(raw.items())
-    elif isinstance(raw, list):
-        pairs = [(entry.get("Key"), entry.get("Value")) for entry in raw if isinstance(entry, dict)]
-    else:
+        return not any(key == "Ref" or key.startswith("Fn::") for key in raw) and is_plain(raw.items())
+    if not isinstance(raw, list):
         return False
-    # A value that is put together at deployment has no known length.
-    texts = [(key, value if isinstance(value, str) else "") for key, value in pairs]
-    literal = len(texts) == len(raw) and all(isinstance(key, str) for key, _ in texts)
-    return literal and is_plain((str(key), value) for key, value in texts)
+    try:
+        return is_plain((entry["Key"], entry.get("Value")) for entry in raw)
+    except (AttributeError, KeyError, TypeError):
+        return False
 
 
 def _tags_of(resource: Resource, keys: list[tuple[str, ...]]) -> Iterator[Problem]:
