@@ -55,7 +55,6 @@ $(STAMP): $(LOCK) pyproject.toml
 
 demo: $(STAMP)  ## deploy the reference cluster into the embedded AWS and show what stands there
 	ultracluster local deploy $(CLUSTER)
-	ultracluster local status $(CLUSTER)
 
 # Whole files go to one worker, so that what a module's fixtures build (a wheel, a deployment) is built once.
 test: $(STAMP)  ## run all tests (PYTEST_ARGS="-k lustre" for some)

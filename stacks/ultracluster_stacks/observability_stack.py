@@ -46,7 +46,13 @@ class ObservabilityStack(cdk.Stack):
         storage: StorageStack,
         env: cdk.Environment,
     ) -> None:
-        super().__init__(scope, construct_id, env=env, description="alarms and dashboard of a training cluster")
+        super().__init__(
+            scope,
+            construct_id,
+            env=env,
+            description="alarms and dashboard of a training cluster",
+            suppress_template_indentation=True,  # as in the compute stack: both grow with the fleets
+        )
         self.topic: sns.ITopic = NotificationTopic(self, "Notifications", emails=spec.notification_emails).topic
         self.fleet_alarms = {
             fleet.name: self._fleet(spec, fleet, attached)

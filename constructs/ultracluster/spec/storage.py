@@ -73,7 +73,11 @@ class BucketSpec(SpecModel):
         description="Whether overwritten and deleted objects are kept for a while; default: yes for checkpoints, which "
         "cannot be made again, no for data, which has a source.",
     )
-    removal_policy: Literal["retain", "destroy"] = Field(default="retain", description=REMOVAL)
+    removal_policy: Literal["retain", "destroy"] = Field(
+        default="retain",
+        description="What becomes of it when it leaves the stack. retain keeps the data; destroy deletes the "
+        "bucket if it is empty and else ends the deletion in an error: no data is lost by it.",
+    )
 
 
 class StorageSpec(SpecModel):

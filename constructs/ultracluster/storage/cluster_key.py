@@ -1,6 +1,6 @@
 """The customer-managed key of a cluster, with the statements that its services need.
 
-One key for the volumes of the fleets, the file systems, the buckets and their links. What it costs: the key is billed
+One key for the file systems, the buckets and their links, and for the volumes of fleets that are given it. What it costs: the key is billed
 per month, its requests per use (bucket keys keep those of S3 low). It is retained: without the key the data is gone.
 """
 
