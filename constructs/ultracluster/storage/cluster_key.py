@@ -1,7 +1,8 @@
 """The customer-managed key of a cluster, with the statements that its services need.
 
-One key for the file systems, the buckets and their links, and for the volumes of fleets that are given it. What it costs: the key is billed
-per month, its requests per use (bucket keys keep those of S3 low). It is retained: without the key the data is gone.
+One key for the file systems, the buckets and their links, and for the volumes of fleets that are given it. What it
+costs: the key is billed per month, its requests per use (bucket keys keep those of S3 low). It is retained: without the
+key the data is gone.
 """
 
 from __future__ import annotations
