@@ -8,6 +8,7 @@ loaded, so that a stale index costs time and nothing else.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -101,6 +102,17 @@ def _indexed() -> Mapping[str, Mapping[str, Any]]:
     return rows
 
 
+@cache
+def _modules() -> Mapping[str, frozenset[str] | None]:
+    """What each module is called for, by its name; None when the index does not know it as it is now."""
+    found: dict[str, frozenset[str] | None] = {}
+    for file in rule_modules():
+        row = _indexed().get(file.stem)
+        is_known = row is not None and row["size"] == file.stat().st_size
+        found[f"{_PACKAGE}.{file.stem}"] = frozenset(row["on"]) if row is not None and is_known else None
+    return found
+
+
 def rules_by_type(kinds: Iterable[str] | None = None) -> Mapping[str, tuple[Rule, ...]]:
     """Rules over one template or assembly, by what they are called for.
 
@@ -110,10 +122,9 @@ def rules_by_type(kinds: Iterable[str] | None = None) -> Mapping[str, tuple[Rule
     if kinds is None:
         kinds = {kind for known in rules() for kind in known.on}
     wanted = {TEMPLATE, ASSEMBLY, *kinds}
-    for file in rule_modules():
-        row = _indexed().get(file.stem)
-        if row is None or row["size"] != file.stat().st_size or wanted & set(row["on"]):
-            import_module(f"{_PACKAGE}.{file.stem}")
+    for module, read in _modules().items():
+        if module not in sys.modules and (read is None or not wanted.isdisjoint(read)):
+            import_module(module)
     found: dict[str, list[Rule]] = {}
     for known in _KNOWN:
         for kind in known.on if not known.is_diff else ():

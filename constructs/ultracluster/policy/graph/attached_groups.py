@@ -77,8 +77,12 @@ def subnets_around(client: Resource) -> list[Value]:
 def _launch_template(launch_template: Resource) -> Iterator[Value]:
     data = launch_template.get("LaunchTemplateData")
     yield from data["SecurityGroupIds"].items()
+    read: list[object] = []
     for entry in data["NetworkInterfaces"].items():
-        yield from entry["Groups"].items()
+        groups = entry["Groups"]
+        if groups.written not in read:  # most of dozens of entries carry the same
+            read.append(groups.written)
+            yield from groups.items()
 
 
 def _instance(instance: Resource) -> Iterator[Value]:

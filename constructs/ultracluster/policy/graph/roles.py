@@ -18,6 +18,7 @@ __all__ = [
     "managed_policies",
     "own_statements",
     "role_of",
+    "roles_with",
     "statements",
     "statements_of",
 ]
@@ -61,6 +62,14 @@ class Statement:
     def actions(self) -> list[Value]:
         """Its actions; none for NotAction."""
         return self.where["Action"].one_or_many()
+
+    @property
+    def literal_actions(self) -> list[str] | None:
+        """The texts of its actions where all are literals; else None. Much cheaper than asking each of them."""
+        raw = self.where["Action"].state
+        entries = raw if isinstance(raw, list) else [raw]
+        texts = [entry for entry in entries if isinstance(entry, str) and "{{resolve:" not in entry]
+        return texts if len(texts) == len(entries) else None
 
     @property
     def resources(self) -> list[Value]:
@@ -129,6 +138,21 @@ def statements(role: Resource) -> list[Statement]:
     """Every statement of a role: inline policies, and policies of the assembly that are attached to it."""
     attached = (statement for policy in _attached(role) for statement in own_statements(policy))
     return [*own_statements(role), *attached]
+
+
+@remembered
+def roles_with(holder: Resource) -> list[Resource]:
+    """The roles of the assembly that have the policies of a resource; the resource itself where it is one."""
+    if holder.type == ROLE:
+        return [holder]
+    found = [role for value in _roles_of(holder) if (role := _made_here(value)) is not None]
+    return list(dict.fromkeys([*found, *holder.referrers(ROLE)]))
+
+
+def _made_here(value: Value) -> Resource | None:
+    state = value.state
+    is_role = isinstance(state, Reference) and state.type == ROLE
+    return Resource(state.target, value.world) if is_role and isinstance(state, Reference) else None
 
 
 def _attached(role: Resource) -> list[Resource]:

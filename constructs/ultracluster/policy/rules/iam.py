@@ -16,7 +16,7 @@ from ultracluster.policy.graph.roles import (
     Statement,
     managed_policies,
     own_statements,
-    statements,
+    roles_with,
     statements_of,
 )
 from ultracluster.policy.graph.user_data import MARK
@@ -51,17 +51,23 @@ def _managed(role: Resource, policies: str, message: str) -> Iterator[Problem]:
         yield Problem(value, f"{name} {message}")
 
 
-@rule("UC-IAM-002", on=ROLE)
-def no_star_on_star(role: Resource) -> Iterator[Problem]:
+@rule("UC-IAM-002", on=POLICY_HOLDERS)
+def no_star_on_star(holder: Resource) -> Iterator[Problem]:
     """Statements of node roles do not allow a whole service on every resource."""
-    if not is_node_role(role):
-        return
-    broad = permission_list("broad_actions")
-    for statement in statements(role):
+    for statement in own_statements(holder):
         with statement.where.judged_apart():
-            found = _unlimited(statement, lambda action: action in broad, _is_every)
-            if found is not None:
+            try:
+                found = _unlimited(statement, permission_list("broad_actions").__contains__, _is_every)
+            except NotKnown:
+                if _is_of_nodes(holder):
+                    raise
+                continue
+            if found is not None and _is_of_nodes(holder):
                 yield Problem(found, f"{found.shown} on every resource, on a role of nodes")
+
+
+def _is_of_nodes(holder: Resource) -> bool:
+    return any_known(roles_with(holder), is_node_role)
 
 
 def _unlimited(statement: Statement, is_meant: Callable[[str], bool], is_every: Callable[[str], bool]) -> Value | None:
@@ -75,6 +81,9 @@ def _unlimited(statement: Statement, is_meant: Callable[[str], bool], is_every: 
     Raises:
         NotKnown: it cannot be told.
     """
+    literal = statement.literal_actions
+    if literal is not None and not any(is_meant(text.lower()) for text in literal):
+        return None
     if not statement.allows or statement.has_condition:
         return None
     doubt: NotKnown | None = None

@@ -18,9 +18,10 @@ _TEXTS = ("String", "CommaDelimitedList")
 def parameters_hide_secrets(template: Template) -> Iterator[Problem]:
     """A parameter for a secret has NoEcho and no default."""
     facts = secret_facts()
-    for name, parameter in template.section("Parameters").fields().items():
+    for name in filter(facts.is_secret_name, template.model.section("Parameters")):
+        parameter = template.section("Parameters")[name]
         with parameter.judged_apart():
-            if not facts.is_secret_name(name) or not _is_free_text(parameter):
+            if not _is_free_text(parameter):
                 continue
             # As it is written: a dynamic reference is the place of a secret.
             default = parameter["Default"].written

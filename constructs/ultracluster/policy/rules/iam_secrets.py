@@ -55,8 +55,8 @@ def environment_holds_no_secret(holder: Resource) -> Iterator[Problem]:
     for path in secret_facts().containers[holder.type]:
         for variables in _at(holder.properties, path):
             with variables.judged_apart():
-                for name, value in _variables(variables):
-                    if _is_secret(name, value):
+                for name, value in _literal_variables(variables):
+                    if _is_secret(name, str(value.written)):
                         yield Problem(value, f"{name} holds a secret in plain text")
 
 
@@ -70,19 +70,20 @@ def _at(value: Value, path: tuple[str, ...]) -> Iterator[Value]:
         yield from _at(value[path[0]], path[1:])
 
 
-def _variables(variables: Value) -> Iterator[tuple[str, Value]]:
-    if variables.is_object:
-        yield from variables.fields().items()
+def _literal_variables(variables: Value) -> Iterator[tuple[str, Value]]:
+    """Variables whose value is a text; what comes from a parameter is judged there."""
+    raw = variables.state
+    if isinstance(raw, dict):
+        yield from ((name, variables[name]) for name, text in raw.items() if isinstance(text, str))
         return
-    for entry in variables.items() if variables.is_list else ():
-        if entry["Name"].is_scalar and entry["Name"].known and entry["Type"].text("") not in _PLACES:
-            yield entry["Name"].text(), entry["Value"]
+    for entry in variables.items() if isinstance(raw, list) else ():
+        name, value = entry["Name"], entry["Value"]
+        if isinstance(value.written, str) and name.is_scalar and name.known and entry["Type"].text("") not in _PLACES:
+            yield name.text(), value
 
 
-def _is_secret(name: str, value: Value) -> bool:
-    """Whether a secret is written here; what comes from a parameter is judged there."""
-    text = value.written
-    if not isinstance(text, str) or "{{resolve:" in text:
+def _is_secret(name: str, text: str) -> bool:
+    if "{{resolve:" in text:
         return False
     return bool(_known_format(text)) or (secret_facts().is_secret_name(name) and secret_facts().is_secret(text))
 
@@ -98,7 +99,7 @@ def properties_hold_no_secret(holder: Resource) -> Iterator[Problem]:
         return
     for key in secret_facts().passwords[holder.type]:
         value = holder.get(key)
-        if value.exists and _is_secret("Password", value):
+        if isinstance(value.written, str) and _is_secret("Password", value.written):
             yield Problem(value, "a password in plain text")
 
 

@@ -91,10 +91,12 @@ def _way_to_the_internet(value: Value) -> Resource | None:
 @rule("UC-NET-003", on=VPC)
 def names_are_resolved(vpc: Resource) -> Iterator[Problem]:
     """A VPC whose services are found by name resolves names and gives host names."""
+    support, hostnames = vpc.get("EnableDnsSupport"), vpc.get("EnableDnsHostnames")
+    if support.known and hostnames.known and support.boolean(True) and hostnames.boolean(False):
+        return
     user = _found_by_name(vpc)
     if user is None:
         return
-    support, hostnames = vpc.get("EnableDnsSupport"), vpc.get("EnableDnsHostnames")
     if not support.boolean(True):
         yield Problem(support, f"{support.shown}, while {user} in this VPC is found by its name")
     elif not hostnames.boolean(False):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ultracluster.facts.endpoints import services_on_other_ports
 from ultracluster.policy.graph.networks import (
     ENDPOINT,
+    FLEETS,
     ROUTE_TABLE,
     VPC,
     all_subnets_of,
@@ -16,12 +17,12 @@ from ultracluster.policy.graph.networks import (
     internet_route,
     made_here,
     route_table_of,
-    subnets_in,
     subnets_with,
 )
 from ultracluster.policy.graph.security_groups import SECURITY_GROUP
 from ultracluster.policy.graph.traffic import closed_ports, rules_of, side_of
 from ultracluster.policy.graph.zones import SUBNET
+from ultracluster.policy.model import TemplateModel
 from ultracluster.policy.problem import Problem
 from ultracluster.policy.registry import rule
 from ultracluster.policy.states import NotKnown, Reference
@@ -60,23 +61,42 @@ def s3_traffic_bypasses_nat(vpc: Resource) -> Iterator[Problem]:
             yield Problem(vpc, message)
         return
     lists = [gateway.get("RouteTableIds") for gateway in gateways]
-    covered = {made_here(value, ROUTE_TABLE) for each in lists for value in each.items()}
-    missing = [table for table in _private_tables(vpc) if table not in covered]
+    plain = {name for each in lists for name in _plainly_named(each)}
+    tables = [table for table in _tables_of(vpc, without=plain) if _is_for_s3(table)]
+    covered = {made_here(value, ROUTE_TABLE) for each in lists for value in each.items()} if tables else set()
+    missing = [table for table in tables if table not in covered]
     if missing:
         where: Value | Resource = lists[0] if lists[0].exists else gateways[0]
         yield Problem(where, f"private route table {', '.join(map(str, missing))} is left out")
 
 
+def _plainly_named(tables: Value) -> Iterator[tuple[TemplateModel, str]]:
+    """Entries without a condition: these tables need no further look, and theirs are many."""
+    place = tables.place
+    for entry in place.raw if isinstance(place.raw, list) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("Ref"), str):
+            yield place.template, entry["Ref"]
+
+
+def _tables_of(vpc: Resource, *, without: set[tuple[TemplateModel, str]]) -> list[Resource]:
+    models = vpc.world.assembly.referrers.get(vpc.model, ())
+    named = (model for model in models if model.type == ROUTE_TABLE)
+    tables = (Resource(model, vpc.world) for model in named if (model.template, model.logical_id) not in without)
+    return [table for table in tables if table.exists and made_here(table.get("VpcId"), VPC) == vpc]
+
+
+def _is_for_s3(table: Resource) -> bool:
+    """Whether traffic with S3 takes the way of a table: it goes through NAT, or nodes use it and have no other way."""
+    through_nat = goes_through_nat(table)
+    if not through_nat and internet_route(table) is not None:
+        return False
+    subnets = subnets_with(table)
+    return bool(subnets) if through_nat else any(subnet.referrers(*FLEETS) for subnet in subnets)
+
+
 def _is_s3_gateway(endpoint: Resource, vpc: Resource) -> bool:
     is_gateway = made_here(endpoint.get("VpcId"), VPC) == vpc and _kind(endpoint) == "Gateway"
     return is_gateway and _service(endpoint) == "s3"
-
-
-def _private_tables(vpc: Resource) -> list[Resource]:
-    """Tables with a NAT gateway and subnets, and those of fleets."""
-    tables = [table for subnet in subnets_in(vpc) if (table := route_table_of(subnet)) is not None]
-    through_nat = [table for table in dict.fromkeys(tables) if goes_through_nat(table) and subnets_with(table)]
-    return list(dict.fromkeys([*through_nat, *_tables_of_fleets(vpc)]))
 
 
 def _tables_of_fleets(vpc: Resource) -> list[Resource]:

@@ -135,8 +135,12 @@ def groups_can_be_read(carrier: Resource) -> Iterator[Problem]:
 def _used_groups(carrier: Resource) -> Iterator[Value]:
     if carrier.type == LAUNCH_TEMPLATE:
         found = interface_list(carrier)
+        read: list[object] = []
         for entry in found.fabric if found is not None else ():
-            yield from entry["Groups"].items()
+            groups = entry["Groups"]
+            if groups.written not in read:
+                read.append(groups.written)
+                yield from groups.items()
     elif carrier.type == HYPERPOD:
         yield from carrier.get("VpcConfig", "SecurityGroupIds").items()
         for entry in carrier.get("InstanceGroups").items():
