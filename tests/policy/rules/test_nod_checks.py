@@ -155,9 +155,9 @@ def test_a_floor_and_its_type_under_one_condition():
 # UC-NOD-018 on PCS
 
 
-def lifecycle(**source: Any) -> dict[str, Any]:
+def lifecycle(count: int = 1, **source: Any) -> dict[str, Any]:
     script = {"Name": "tune", "ScriptSource": {"ScriptLocation": "s3://own/tune.sh", **source}}
-    nodes = pcs(NodeLifecycleActions={"Stages": {"NodeReady": [script]}})
+    nodes = pcs(NodeLifecycleActions={"Stages": {"NodeReady": [script] * count}})
     return template(OWN, Nodes=nodes, Lt=launch_template(None, MetadataOptions={"HttpTokens": "required"}))
 
 
@@ -167,6 +167,10 @@ def test_lifecycle_scripts_of_pcs():
     )
     assert_finds("UC-NOD-018", lifecycle(), place=place)
     assert ids(lifecycle()) == {"UC-NOD-018"}
+    assert_finds("UC-NOD-018", lifecycle(3), place="runs as root (2 more like it)")
+    of_the_service = {"Fn::Sub": "s3://aws-pcs-repo-${AWS::Region}/scripts/mount-v1-latest.sh"}
+    assert_passes("UC-NOD-018", lifecycle(ScriptLocation=of_the_service))
+    assert_not_judged("UC-NOD-018", template(OWN, Nodes=pcs(NodeLifecycleActions={"Ref": "Own"})))
     assert_passes("UC-NOD-018", lifecycle(Checksum="0" * 64))
     assert_passes("UC-NOD-018", lifecycle(S3VersionId={"Ref": "Own"}))
     assert_passes("UC-NOD-018", template(Nodes=pcs(), Lt=launch_template(None)))

@@ -85,6 +85,17 @@ def test_user_data_with_parts_of_unknown_length():
     assert_passes("UC-TPL-003", template(Lt=launch_template(None, UserData=named), Topic=TOPIC))
 
 
+def test_names_of_file_systems_are_short():
+    script = "#!/bin/sh\nmount ${Data.DNSName}@tcp:/${Data.LustreMountName} ${Home} " + "x" * 16_000
+    data = {"Fn::Base64": {"Fn::Sub": script}}
+    found = template(
+        Lt=launch_template(None, UserData=data),
+        Data={"Type": "AWS::FSx::FileSystem"},
+        Home={"Type": "AWS::EFS::FileSystem"},
+    )
+    assert_passes("UC-TPL-003", found)
+
+
 # UC-TPL-004
 
 

@@ -7,6 +7,7 @@ import binascii
 import re
 from dataclasses import dataclass
 
+from ultracluster.plan.user_data_parts import SLOT_LENGTHS
 from ultracluster.policy.states import NotKnown, Opaque
 from ultracluster.policy.value import Value
 from ultracluster.policy.view import Resource
@@ -21,6 +22,16 @@ MARK = "\ufffc"
 _MOST_REFERENCE = 2048
 # Rules search this text; EC2 takes 16 KB, and for more there is a rule that counts.
 _MOST_TEXT = 20_000
+# References whose length the bootstrap knows.
+_SLOTS = {
+    ("AWS::FSx::FileSystem", ""): "file_system_id",
+    ("AWS::FSx::FileSystem", "DNSName"): "dns_name",
+    ("AWS::FSx::FileSystem", "LustreMountName"): "mount_name",
+    ("AWS::EFS::FileSystem", ""): "file_system_id",
+    ("AWS::EFS::FileSystem", "FileSystemId"): "file_system_id",
+    ("AWS::EFS::AccessPoint", ""): "access_point_id",
+    ("AWS::EFS::AccessPoint", "AccessPointId"): "access_point_id",
+}
 _BOUNDARY = re.compile(r'boundary\s*=\s*(?:"([^"\r\n]+)"|([^\s;"]+))', re.IGNORECASE)
 
 
@@ -79,7 +90,7 @@ class UserData:
         opaque = [part for part in self.parts if isinstance(part, Opaque)]
         if any(part.reference is None for part in opaque):
             return None
-        return self.least_bytes + _MOST_REFERENCE * len(opaque)
+        return self.least_bytes + sum(map(_longest, opaque))
 
     @property
     def placeholders(self) -> list[Opaque]:
@@ -133,6 +144,13 @@ class UserData:
         if self.boundary is None:
             return [self.text] if self.first.startswith("#!") else []
         return [part.body for part in self.mime_parts if part.content_type == "text/x-shellscript"]
+
+
+def _longest(part: Opaque) -> int:
+    """Bytes of a reference at most."""
+    found = part.reference
+    slot = _SLOTS.get((found.type, found.attribute)) if found is not None else None
+    return SLOT_LENGTHS[slot] if slot is not None else _MOST_REFERENCE
 
 
 def _mime_part(piece: str) -> MimePart:
