@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,13 +85,13 @@ def check(
             account=account or settings.account,
         )
         threshold = Severity(fail_on or settings.fail_on or Severity.ERROR)
+        if write_baseline is not None:
+            _write_baseline(write_baseline, report)
+            ctx.exit(UNUSABLE if report.not_read else 0)
+        _print(report, output_format, output, threshold, verbose=verbose)
     except BadSettings as error:
         click.echo(str(error), err=True)
         ctx.exit(UNUSABLE)
-    if write_baseline is not None:
-        _write_baseline(write_baseline, report)
-        ctx.exit(UNUSABLE if report.not_read else 0)
-    _print(report, output_format, output, threshold, verbose=verbose)
     ctx.exit(report.exit_status(threshold))
 
 
@@ -167,10 +168,21 @@ def _report(
     return check_loaded(loaded, options, more=more, more_faults=faults, progress=progress())
 
 
+@contextmanager
+def _writing(file: Path) -> Iterator[None]:
+    from ultracluster.policy.settings import BadSettings
+
+    try:
+        yield
+    except OSError as error:
+        raise BadSettings(f"{file}: cannot be written: {str(error.strerror or error).lower()}") from None
+
+
 def _write_baseline(file: Path, report: Report) -> None:
     from ultracluster.policy.baseline import write_baseline
 
-    count = write_baseline(file, [*report.findings, *report.known])
+    with _writing(file):
+        count = write_baseline(file, [*report.findings, *report.known])
     click.echo(f"{file}: {count} known finding{'' if count == 1 else 's'}", err=True)
 
 
@@ -181,7 +193,8 @@ def _print(report: Report, form: str, output: Path | None, threshold: Severity, 
     if output is None:
         click.echo(text, color=sys.stdout.isatty())
         return
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(text + "\n", encoding="utf-8")
+    with _writing(output):
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(text + "\n", encoding="utf-8")
     if form != "text":
         click.echo(rendered(report, "text", threshold, to_file=False, verbose=verbose), err=True)

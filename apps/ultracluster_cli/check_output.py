@@ -44,7 +44,8 @@ def rendered(report: Report, form: str, threshold: Severity, *, to_file: bool, v
     if form != "text":
         from ultracluster.policy.formats import render_for_machines
 
-        return render_for_machines(report, form, threshold)
+        # A file name may hold what is no UTF-8.
+        return render_for_machines(report, form, threshold).encode(errors="backslashreplace").decode()
     from ultracluster.policy.formats.text import render_text
 
     terminal = sys.stdout.isatty() and not to_file

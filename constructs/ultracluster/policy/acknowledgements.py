@@ -48,9 +48,12 @@ class Acknowledgement:
 
     def covers(self, found: TemplateFinding) -> bool:
         """Whether it is about a finding."""
-        if found.rule_id != self.rule_id or not fnmatchcase(found.file.replace("\\", "/"), self.file):
+        if found.rule_id != self.rule_id or not self._names(found):
             return False
         return self.reaches(found.logical_id, found.construct_path)
+
+    def _names(self, found: TemplateFinding) -> bool:
+        return any(fnmatchcase(file.replace("\\", "/"), self.file) for file in (found.file, found.portable_file))
 
     def reaches(self, logical_id: str, construct_path: str) -> bool:
         """Whether it is about a resource."""

@@ -35,8 +35,13 @@ def write_baseline(file: Path, findings: Iterable[TemplateFinding]) -> int:
         for found in findings
     }
     document = {"version": _VERSION, "findings": sorted(rows.values(), key=lambda row: (row["file"], row["rule"]))}
-    file.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    file.write_text(text, encoding="utf-8", errors="backslashreplace")  # a file name may hold what is no UTF-8
     return len(rows)
+
+
+def _told(error: Exception) -> str:
+    return str(error.strerror).lower() if isinstance(error, OSError) and error.strerror else str(error)
 
 
 def read_baseline(file: Path) -> frozenset[str]:
@@ -50,4 +55,4 @@ def read_baseline(file: Path) -> frozenset[str]:
         rows = document["findings"]
         return frozenset(str(row["fingerprint"]) for row in rows)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadSettings(f"{file}: no baseline: {error}") from None
+        raise BadSettings(f"{file}: no baseline: {_told(error)}") from None

@@ -12,9 +12,10 @@ from ultracluster.policy.linking import Reader, nest
 from ultracluster.policy.model import AssemblyModel, Environment, ResourceModel, TemplateModel
 from ultracluster.policy.unreadable import Unreadable
 
-__all__ = ["MANIFEST", "is_cloud_assembly", "read_cloud_assembly"]
+__all__ = ["MANIFEST", "is_broken_assembly", "is_cloud_assembly", "read_cloud_assembly"]
 
 MANIFEST = "manifest.json"
+_MARKER = "cdk.out"
 _ACKNOWLEDGED = "aws:cdk:acknowledged-rules"
 _LOGICAL_ID = "aws:cdk:logicalId"
 _UNKNOWN = "unknown-"
@@ -25,10 +26,18 @@ Failure = tuple[str, str]
 
 def is_cloud_assembly(folder: Path) -> bool:
     """Whether a folder is the output of `cdk synth`."""
-    if not (folder / MANIFEST).is_file():
-        return False
+    try:
+        if not (folder / MANIFEST).is_file():
+            return False
+    except OSError:
+        return False  # whoever lists it will say so
     manifest = _json(folder / MANIFEST)
     return isinstance(manifest.get("version"), str) and isinstance(manifest.get("artifacts", {}), dict)
+
+
+def is_broken_assembly(folder: Path) -> bool:
+    """Whether a folder is marked as output of `cdk synth`, and its manifest does not tell what it holds."""
+    return (folder / _MARKER).is_file() and not is_cloud_assembly(folder)
 
 
 def _json(file: Path) -> Mapping[str, Any]:
@@ -52,14 +61,18 @@ def read_cloud_assembly(folder: Path, *, depth: int = 0) -> Iterator[AssemblyMod
         kind, name = artifact.get("type"), properties.get("directoryName")
         if kind == "cdk:cloud-assembly" and isinstance(name, str) and depth < _MOST_STAGES:
             yield from read_cloud_assembly(folder / Path(name).name, depth=depth + 1)
-        elif kind == "aws:cloudformation:stack" and isinstance(properties.get("templateFile"), str):
-            file = folder / Path(properties["templateFile"]).name
+        elif kind == "aws:cloudformation:stack":
+            file = folder / Path(str(properties.get("templateFile"))).name
             try:
                 templates.append(_stack(folder, file, artifact))
             except (Unreadable, OSError) as error:
-                yield (str(file), str(error))
+                yield (str(file), _reason(error))
     if templates:
         yield AssemblyModel(_with_nested(folder, templates), is_app=True)
+
+
+def _reason(error: Exception) -> str:
+    return str(error.strerror or error).lower() if isinstance(error, OSError) else str(error)
 
 
 def _artifacts(folder: Path) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:

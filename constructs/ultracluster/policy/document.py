@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from ultracluster.policy.states import Path
-from ultracluster.policy.unreadable import MOST_DEPTH, Unreadable
+from ultracluster.policy.unreadable import MOST_DEPTH, MOST_RESOURCES, MOST_VALUES, Unreadable
 
 __all__ = ["MOST_BYTES", "Document", "Position", "is_template", "looks_like_template", "read_document"]
 
@@ -21,6 +22,7 @@ MOST_BYTES = 8_000_000
 """Size of a file that is read at all: CloudFormation takes 1 MB once spaces are removed."""
 # Far below the limit of CloudFormation there is nothing to count.
 _SMALL = 500_000
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _RESOURCE_TYPE = re.compile(r"[A-Za-z0-9]+::[A-Za-z0-9:@_-]+$")
 # What YAML counts as a new line.
 _YAML_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
@@ -136,6 +138,11 @@ def read_document(name: str, data: bytes) -> Document:
         duplicates = [(entry.key, entry.line, entry.column) for entry in found]
     if not isinstance(value, dict):
         raise Unreadable("no template: an object with Resources was expected")
+    resources = value.get("Resources")
+    if isinstance(resources, dict) and len(resources) > MOST_RESOURCES:
+        raise Unreadable(
+            f"{len(resources)} resources are over the {MOST_RESOURCES} that are read (CloudFormation takes 500)"
+        )
     return Document(name, text, value, is_json, duplicates)
 
 
@@ -162,8 +169,8 @@ def _json(text: str) -> tuple[object, list[tuple[str, int, int]]]:
     def pairs(entries: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(entries)
         if len(made) != len(entries):
-            keys = [key for key, _ in entries]
-            twice.extend(sorted({key for key in keys if keys.count(key) > 1}))
+            counts = Counter(key for key, _ in entries)
+            twice.extend(sorted(key for key, count in counts.items() if count > 1))
         return made
 
     try:
@@ -172,13 +179,19 @@ def _json(text: str) -> tuple[object, list[tuple[str, int, int]]]:
         raise Unreadable(f"no JSON: {error.msg[:1].lower()}{error.msg[1:]}", error.lineno, error.colno) from None
     except (RecursionError, ValueError):
         raise Unreadable("no JSON: nested too deep, or a number too long") from None
-    _check_depth(value)
+    _check_size(value)
+    # An escape may stand for half a character, which no encoding can write again.
+    if _HALF_CHARACTER.search(text) and re.search("[\ud800-\udfff]", json.dumps(value, ensure_ascii=False)):
+        raise Unreadable("no text: half of a character stands alone")
     return value, [(key, 0, 0) for key in twice]
 
 
-def _check_depth(value: object) -> None:
-    level = [value]
+def _check_size(value: object) -> None:
+    level, values = [value], 0
     for _ in range(MOST_DEPTH):
+        values += sum(len(outer) for outer in level if isinstance(outer, dict | list))
+        if values > MOST_VALUES:
+            raise Unreadable(f"more than {MOST_VALUES} values")
         level = [
             inner
             for outer in level

@@ -12,6 +12,7 @@ from ultracluster.policy.states import Path
 __all__ = ["expand"]
 
 _LOOP = "Fn::ForEach::"
+# Entries and values that loops make; a template has 500 resources at most.
 _MOST_MADE = 20_000
 _SECTIONS = ("Conditions", "Resources", "Outputs")
 
@@ -70,7 +71,9 @@ class _Work:
             return {key: inner}
         result: dict[str, Any] = {}
         for item in collection:
-            self.made += 1
+            if self.made > _MOST_MADE:
+                self.left.append(key.removeprefix(_LOOP))
+                return {key: inner}
             for name, body in parts[2].items():
                 result |= self.entry(name, body, {**names, str(parts[0]): item})
         return result
@@ -84,6 +87,7 @@ class _Work:
         return [_filled(text, names) for text in texts if text is not None] if None not in texts else None
 
     def value(self, raw: object, names: Mapping[str, str]) -> object:
+        self.made += bool(names)
         if isinstance(raw, dict):
             if len(raw) == 1 and raw.get("Ref") in names:
                 return names[str(raw["Ref"])]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ultracluster.policy.cloud_assembly import MANIFEST, is_cloud_assembly, read_cloud_assembly
+from ultracluster.policy.cloud_assembly import MANIFEST, is_broken_assembly, is_cloud_assembly, read_cloud_assembly
 from ultracluster.policy.document import MOST_BYTES, Document, is_template, looks_like_template, read_document
 from ultracluster.policy.linking import link
 from ultracluster.policy.model import AssemblyModel, Environment, TemplateModel
@@ -85,7 +85,7 @@ def load(paths: Sequence[str], *, environment: Environment | None = None, pass_o
     loaded = Loaded()
     plain: dict[str, tuple[Document, Path | None]] = {}
     for path in paths:
-        for found in _expand(path, loaded):
+        for found in _found(path, loaded):
             if isinstance(found, _App):
                 _take_app(found.folder, loaded)
             elif found.name not in plain:
@@ -108,17 +108,32 @@ class _App:
     folder: Path
 
 
+def _found(path: str, loaded: Loaded) -> list[_File | _App]:
+    """What a path stands for; a name too long, a folder that is closed or a pattern that is none is noted."""
+    try:
+        return list(_expand(path, loaded))
+    except OSError as error:
+        loaded.not_read.append(NotRead(path, _told(error)))
+    except (ValueError, NotImplementedError, IndexError) as error:
+        loaded.not_read.append(NotRead(path, f"no path and no pattern: {str(error).lower()}"))
+    return []
+
+
+def _told(error: OSError) -> str:
+    return str(error.strerror or error).lower()
+
+
 def _expand(path: str, loaded: Loaded) -> Iterator[_File | _App]:
     if path == STDIN:
         yield _File("<stdin>", None, named=True)
         return
     place = Path(path)
     if place.is_dir():
-        yield from _folder(place)
+        yield from _folder(place, loaded)
     elif place.name == MANIFEST and is_cloud_assembly(place.parent):
         yield _App(place.parent)
     elif place.exists():
-        yield _File(path, place, named=True)
+        yield _File(str(place), place, named=True)
     elif glob.has_magic(path):
         anchor = place.anchor or "."
         matches = sorted(str(match) for match in Path(anchor).glob(str(place.relative_to(anchor))))
@@ -126,16 +141,21 @@ def _expand(path: str, loaded: Loaded) -> Iterator[_File | _App]:
             loaded.not_read.append(NotRead(path, "the pattern matches no file"))
         for match in matches:
             inner = Path(match)
-            yield from _folder(inner) if inner.is_dir() else [_File(match, inner, named=False)]
+            yield from _folder(inner, loaded) if inner.is_dir() else [_File(match, inner, named=False)]
     else:
         loaded.not_read.append(NotRead(path, "no such file or folder"))
 
 
-def _folder(folder: Path) -> Iterator[_File | _App]:
+def _folder(folder: Path, loaded: Loaded) -> Iterator[_File | _App]:
     if is_cloud_assembly(folder):
         yield _App(folder)
         return
-    for root, folders, files in os.walk(folder):
+    if is_broken_assembly(folder):
+        loaded.not_read.append(NotRead(str(folder / MANIFEST), "no manifest of a cloud assembly; run cdk synth again"))
+    # A folder that is closed to us may hold templates: that is no pass.
+    for root, folders, files in os.walk(
+        folder, onerror=lambda error: loaded.not_read.append(NotRead(str(error.filename), _told(error)))
+    ):
         apps = [name for name in folders if is_cloud_assembly(Path(root, name))]
         yield from (_App(Path(root, name)) for name in sorted(apps))
         folders[:] = sorted(
@@ -164,7 +184,7 @@ def _document(file: _File, loaded: Loaded) -> Document | None:
             return None
         return _template(file.name, data)
     except OSError as error:
-        loaded.not_read.append(NotRead(file.name, str(error.strerror or error).lower()))
+        loaded.not_read.append(NotRead(file.name, _told(error)))
     except Unreadable as error:
         if file.named or (error.line is not None and _is_meant(file)):
             loaded.not_read.append(NotRead(file.name, error.reason, error.line, error.column))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from ultracluster.findings import Finding, Severity
 from ultracluster.policy.engine import NotJudged
@@ -12,6 +13,7 @@ from ultracluster.policy.load import NotRead
 
 __all__ = ["Acknowledged", "Report", "TemplateFinding"]
 
+_MOST_SHOWN = 240
 _RANK = {Severity.FATAL: 2, Severity.ERROR: 1, Severity.WARNING: 0}
 
 
@@ -52,8 +54,24 @@ class TemplateFinding(Finding):
         """A mark of the fault that survives other lines, other values and other words."""
         import hashlib  # loads a library of its own, which most runs do not need
 
-        parts = (self.engine, self.rule_id, self.file.replace("\\", "/"), self.logical_id, self.property_path)
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
+        parts = (self.engine, self.rule_id, self.portable_file, self.logical_id, self.property_path)
+        return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:20]
+
+    @property
+    def portable_file(self) -> str:
+        """The file from the working folder on, however it was named: `./a.yaml` and its full path are one."""
+        file = Path(self.file)
+        if file.is_absolute() and file.is_relative_to(Path.cwd()):
+            file = file.relative_to(Path.cwd())
+        return file.as_posix().replace("\\", "/")
+
+    @property
+    def snippet(self) -> str:
+        """The source line, or the part of a long one around the fault: JSON may be one line as a whole."""
+        if len(self.excerpt) <= _MOST_SHOWN:
+            return self.excerpt
+        start = max(0, min(self.column - 1, len(self.excerpt) - _MOST_SHOWN))
+        return self.excerpt[start : start + _MOST_SHOWN]
 
 
 @dataclass(frozen=True, slots=True)

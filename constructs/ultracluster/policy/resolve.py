@@ -9,6 +9,8 @@ from __future__ import annotations
 import ipaddress
 import json
 from collections.abc import Callable
+from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ultracluster.policy.conditions import condition_holds, symbol_of
@@ -28,6 +30,7 @@ OUTPUT_OF_ELSEWHERE = "the output of a stack that is not at hand"
 """Reasons for which a value is not known although somebody else has it for certain."""
 
 _STACK = "AWS::CloudFormation::Stack"
+_MOST_BLOCKS = 256
 _OUTPUTS = "Outputs."
 
 
@@ -243,6 +246,7 @@ def _sub(node: Node, world: World) -> Node:
     if not isinstance(pattern, str):
         return unknown(node, "Fn::Sub of something that is no text")
 
+    @cache
     def value(name: str) -> object:
         if name in given:
             return resolve(node.child(1, given).child(name, given[name]), world).raw
@@ -272,8 +276,11 @@ def _cidr(node: Node, world: World) -> Node:
     try:
         network = ipaddress.ip_network(str(parts[0]))
         bits = int(parts[2] or "") if len(parts) > 2 else 8  # noqa: PLR2004 - the bits may be left out
+        count = int(parts[1] or "")
+        if count > _MOST_BLOCKS:
+            return unknown(node, f"Fn::Cidr of more than {_MOST_BLOCKS} blocks, which CloudFormation refuses")
         subnets = network.subnets(new_prefix=network.max_prefixlen - bits)
-        return node.become([str(subnet) for subnet, _ in zip(subnets, range(int(parts[1] or "")), strict=False)])
+        return node.become([str(subnet) for subnet in islice(subnets, count)])
     except (ValueError, IndexError):
         return unknown(node, "Fn::Cidr of values that are not known")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ultracluster.facts.rules import rule_registry
+from ultracluster.findings import Severity
 from ultracluster.policy.acknowledgements import PLUGIN_PREFIX, Acknowledgement
 from ultracluster.policy.nearest import did_you_mean
 
@@ -16,6 +17,7 @@ __all__ = ["BadSettings", "Settings", "checked_ids", "find_settings", "read_sett
 _OWN_FILE, _PROJECT_FILE = "ultracluster.toml", "pyproject.toml"
 _TEXTS = ("fail-on", "baseline", "region", "account")
 _LISTS = ("select", "ignore", "with")
+_LEVELS = tuple(map(str, Severity))
 _ACKNOWLEDGE = "acknowledge"
 _ENTRY_KEYS = ("id", "reason", "resource", "template")
 
@@ -102,14 +104,22 @@ def _faults(table: object) -> Iterator[str]:
     for key, value in table.items():
         if key not in known:
             yield f"{key} is no setting of check{did_you_mean(key, known) or '; there are ' + ', '.join(known)}"
-        elif key in _TEXTS and not isinstance(value, str):
-            yield f"{key}: a text is needed"
-        elif key in _LISTS and not _is_texts(value):
-            yield f"{key}: a list of texts is needed"
-        elif key in ("select", "ignore"):
-            yield from (f"{key}: {fault}" for fault in checked_ids(value))
-        elif key == _ACKNOWLEDGE:
-            yield from _entry_faults(value)
+        else:
+            yield from _value_faults(key, value)
+
+
+def _value_faults(key: str, value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever was written
+    if key in _TEXTS and not isinstance(value, str):
+        yield f"{key}: a text is needed"
+    elif key == "fail-on" and value not in _LEVELS:
+        meant = did_you_mean(value, _LEVELS) or f"; there are {', '.join(_LEVELS)}"
+        yield f"{key}: {value} is no severity{meant}"
+    elif key in _LISTS and not _is_texts(value):
+        yield f"{key}: a list of texts is needed"
+    elif key in ("select", "ignore"):
+        yield from (f"{key}: {fault}" for fault in checked_ids(value))
+    elif key == _ACKNOWLEDGE:
+        yield from _entry_faults(value)
 
 
 def _is_texts(value: object) -> bool:

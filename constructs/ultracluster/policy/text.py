@@ -10,6 +10,8 @@ from ultracluster.policy.states import ABSENT, Encoded, Opaque, Reference, Text,
 
 __all__ = ["join", "literal_text", "split_text", "substitute"]
 
+# Far more than a template holds.
+_MOST_LENGTH = 1_000_000
 _DYNAMIC = re.compile(r"\{\{resolve:[^{}]*\}\}")
 _PLACEHOLDER = re.compile(r"\$\{\s*(!?)([^{}]*?)\s*\}")
 
@@ -87,7 +89,11 @@ def _flat(parts: Iterable[object]) -> Iterator[object]:
 def _whole(parts: Iterable[object]) -> object:
     """One text when everything is known, else the parts with neighbouring texts put together."""
     merged: list[str | Opaque] = []
+    length = 0
     for part in parts:
+        length += 1 if isinstance(part, Opaque) else len(str(part))
+        if length > _MOST_LENGTH:
+            return Unknown(f"a text of more than {_MOST_LENGTH} characters")
         if isinstance(part, Opaque):
             merged.append(part)
         elif merged and isinstance(merged[-1], str):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["MOST_DEPTH", "Unreadable"]
+__all__ = ["MOST_DEPTH", "MOST_RESOURCES", "MOST_VALUES", "Unreadable"]
 
 MOST_DEPTH = 128
 """Levels of nesting that are read; templates seldom have 30."""
+MOST_RESOURCES = 2_000
+"""Resources of a template that are read, four times as many as CloudFormation takes."""
+MOST_VALUES = 100_000
+"""Values of a JSON text that are read; 1 MB, which is the limit of CloudFormation, seldom holds half as many."""
 
 
 class Unreadable(Exception):  # noqa: N818 - reads as what it is

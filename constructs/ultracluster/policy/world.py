@@ -28,6 +28,8 @@ __all__ = ["Choice", "ChoiceKind", "World", "remembered"]
 
 # Nothing that CloudFormation accepts refers to itself; a reading this deep goes round in a circle.
 _MOST_DEPTH = 100
+# Nor does one value need so many intrinsics: texts that name each other twice over would double at every level.
+_MOST_STEPS = 5_000
 
 _T = TypeVar("_T")
 
@@ -100,6 +102,7 @@ class World:
         "_depth",
         "_forced",
         "_kept",
+        "_steps",
         "assembly",
         "defaults_read",
         "defaults_stand",
@@ -135,6 +138,7 @@ class World:
         self.defaults_read = 0
         self._forced = forced
         self._depth = 0
+        self._steps = 0
 
     def choose(
         self,
@@ -184,6 +188,9 @@ class World:
         """One level further into references; circles end here."""
         if self._depth >= _MOST_DEPTH:
             raise NotKnown("the template refers to itself in a circle")
+        self._steps = self._steps + 1 if self._depth else 1
+        if self._steps > _MOST_STEPS:
+            raise NotKnown(f"one value takes more than {_MOST_STEPS} intrinsics")
         self._depth += 1
         try:
             yield

@@ -131,6 +131,9 @@ HOSTILE = {
     "deep JSON objects": b'{"Resources":' + b'{"a":' * 3000 + b"1" + b"}" * 3001,
     "deep JSON lists": b'{"Resources":' + b"[" * 200_000 + b"]" * 200_000 + b"}",
     "deep YAML lists": b"Resources: " + b"[" * 100_000,
+    "half a character": (b'{"Resources": {"\\ud800": {"Type": "AWS::SQS::Queue"}}}'),
+    "many JSON values": b'{"Resources": {"A": [' + b"1," * 200_000 + b"1]}}",
+    "many resources": b"Resources:\n" + b"".join(b"  A%d: {Type: 'A::B::C'}\n" % at for at in range(2_001)),
     "deep YAML blocks": b"".join(b" " * at + b"k:\n" for at in range(1000)),
     "alias bomb": b"a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
     + b"".join(b"a%d: &a%d [%s]\n" % (at, at, b",".join([b"*a%d" % (at - 1)] * 10)) for at in range(1, 12)),

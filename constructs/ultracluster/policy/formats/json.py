@@ -35,4 +35,9 @@ def render_json(report: Report) -> str:
 
 def finding_row(found: TemplateFinding) -> dict[str, Any]:
     """One finding as plain values."""
-    return {**asdict(found), "scenario": list(found.scenario), "fingerprint": found.fingerprint}
+    return {
+        **asdict(found),
+        "excerpt": found.snippet,
+        "scenario": list(found.scenario),
+        "fingerprint": found.fingerprint,
+    }

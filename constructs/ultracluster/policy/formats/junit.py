@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -80,8 +81,8 @@ def _body(found: TemplateFinding) -> str:
 
 
 def _clean(text: str) -> str:
-    """Without the control characters that XML cannot hold."""
-    return "".join(letter if letter in "\t\n\r" or ord(letter) >= _FIRST_PRINTABLE else "?" for letter in text)
+    """Without the characters that XML cannot hold."""
+    return _NO_XML.sub("?", text)
 
 
-_FIRST_PRINTABLE = 32
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

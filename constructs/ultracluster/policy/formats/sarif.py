@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,7 @@ def _location(found: TemplateFinding) -> dict[str, Any]:
             "endColumn": max(found.end_column, found.column + 1, 2),
         }
         if found.excerpt:
-            physical["region"]["snippet"] = {"text": found.excerpt}
+            physical["region"]["snippet"] = {"text": found.snippet}
     location: dict[str, Any] = {"physicalLocation": physical}
     name = found.construct_path or found.logical_id
     if name:
@@ -100,7 +101,7 @@ def _location(found: TemplateFinding) -> dict[str, Any]:
 
 def _uri(file: str) -> str:
     path = Path(file)
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
 
 
 def _invocation(report: Report) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,6 +15,8 @@ __all__ = ["render_text"]
 _INDENT = "  "
 _MOST_REASONS = 6
 _LEAST_WIDTH = 40
+# What moves the cursor or colours the screen is shown as it is written, never sent.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 Paint = Callable[[str, str], str]
 """(text, role) to the text in colour; roles: fatal, error, warning, id, place, dim, good."""
@@ -42,7 +45,7 @@ class _Text:
     def lines(self) -> Iterator[str]:
         for entry in self.report.not_read:
             place = ":".join(str(part) for part in (entry.name, entry.line, entry.column) if part is not None)
-            yield f"{self.paint(place, 'place')} {self.paint('unreadable', 'fatal')}"
+            yield f"{self.paint(_visible(place), 'place')} {self.paint('unreadable', 'fatal')}"
             yield from self._wrapped(entry.reason)
             yield ""
         for found in self.report.findings:
@@ -56,7 +59,7 @@ class _Text:
         place = f"{found.file}:{found.line}:{found.column}" if found.line else found.file
         head = f"{self.paint(found.severity, found.severity)} {self.paint(found.rule_id, 'id')}"
         engine = "" if found.engine == "ultracluster" else f" ({found.engine})"
-        yield f"{self.paint(place, 'place')} {head}{engine}"
+        yield f"{self.paint(_visible(place), 'place')} {head}{engine}"
         yield from self._wrapped(f"{found.subject}: {found.message}")
         yield from self._excerpt(found)
         if found.fix:
@@ -67,7 +70,7 @@ class _Text:
     def _wrapped(self, text: str, label: str = "") -> Iterator[str]:
         after = _INDENT + " " * len(label)
         yield from textwrap.wrap(
-            " ".join(text.split()),
+            _visible(" ".join(text.split())),
             self.width,
             initial_indent=_INDENT + label,
             subsequent_indent=after,
@@ -76,7 +79,7 @@ class _Text:
         )
 
     def _excerpt(self, found: TemplateFinding) -> Iterator[str]:
-        source = found.excerpt.replace("\t", " ").rstrip()
+        source = found.excerpt.rstrip()
         if not source:
             return
         gutter = f"{_INDENT}{found.line:>5} | "
@@ -84,7 +87,7 @@ class _Text:
         # The value stands at the end of a long line as often as at its start: keep the marked part in sight.
         start = max(0, min(found.column - 1, len(source) - room)) if len(source) > room else 0
         length = max(1, min(found.end_column - found.column, len(source) - found.column + 1, room))
-        yield self.paint(gutter, "dim") + source[start : start + room]
+        yield self.paint(gutter, "dim") + _CONTROL.sub(" ", source[start : start + room])
         mark = " " * (found.column - 1 - start) + "^" * length
         yield self.paint(" " * (len(gutter) - 2) + "| ", "dim") + self.paint(mark, found.severity)
 
@@ -139,6 +142,10 @@ class _Text:
             yield told
         for failure in report.failures:
             yield f"{self.paint('fault of this command:', 'error')} {failure}; please report it"
+
+
+def _visible(text: str) -> str:
+    return _CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
 
 
 def _counted(severity: Severity, count: int) -> str:
