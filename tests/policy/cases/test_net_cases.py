@@ -36,7 +36,9 @@ def test_c11_a_foreign_group_beside_an_own_one():
 
 def test_c28_a_lustre_group_that_is_open_to_everybody():
     found = lustre(tcp(988), tcp(1018, 1023))
-    only("UC-NET-010", found, place="Files SecurityGroupIngress[0].CidrIp: 0.0.0.0/0 may reach TCP 988: Lustre")
+    only(
+        "UC-NET-010", found, place="Files SecurityGroupIngress[0].CidrIp: 0.0.0.0/0 may reach TCP 988, a port of Lustre"
+    )
     clients = {"SourceSecurityGroupId": group_id("Clients")}
     assert_passes("UC-NET-010", lustre(tcp(988, **clients), tcp(1018, 1023, **clients)))
 

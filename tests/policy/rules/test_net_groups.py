@@ -63,7 +63,7 @@ def test_ssh_that_is_closed(rule):
 
 
 OPEN = {
-    "ssh": (tcp(22), "Group SecurityGroupIngress[0].CidrIp: 0.0.0.0/0 may reach TCP 22: SSH"),
+    "ssh": (tcp(22), "Group SecurityGroupIngress[0].CidrIp: 0.0.0.0/0 may reach TCP 22, SSH"),
     "range": (tcp(20, 443), "TCP 20-443"),
     "number": ({**tcp(22), "IpProtocol": 6}, "TCP 22"),
     "all ports": (tcp(0, 65535), "TCP 0-65535"),
@@ -129,10 +129,10 @@ def test_ports_and_addresses_under_one_condition():
 # Storage
 
 STORAGE = {
-    "lustre": (tcp(988), "TCP 988: Lustre"),
-    "lustre clients": (tcp(1018, 1023), "TCP 1018-1023: Lustre"),
+    "lustre": (tcp(988), "TCP 988, a port of Lustre"),
+    "lustre clients": (tcp(1018, 1023), "TCP 1018-1023, a port of Lustre"),
     "both": (tcp(988, 1023), "TCP 988-1023"),
-    "nfs": (tcp(2049), "TCP 2049: NFS"),
+    "nfs": (tcp(2049), "TCP 2049, a port of NFS"),
     "nfs over udp": ({**tcp(2049), "IpProtocol": "udp"}, "UDP 2049"),
     "port mapper": (tcp(111), "TCP 111"),
     "openzfs": (tcp(20001, 20003, CidrIpv6="::/0"), "::/0 may reach TCP 20001-20003"),
@@ -147,7 +147,7 @@ def test_storage_that_is_open(rule, place, bearer):
 
 @pytest.mark.parametrize("bearer", [FILES, TARGET])
 def test_everything_open_on_storage(bearer):
-    only("UC-NET-010", with_group(ALL, Bearer=bearer), place="all traffic: the file system")
+    only("UC-NET-010", with_group(ALL, Bearer=bearer), place="all traffic, the file system")
     only("UC-NET-010", with_group(tcp(0, 65535), Bearer=bearer), place="TCP 0-65535")
 
 
@@ -179,7 +179,11 @@ def test_services_that_are_open(port):
 
 
 def test_services_in_a_range():
-    only("UC-NET-015", with_group(tcp(8200, 8300)), place="TCP 8200-8300: Ray jobs, which run code without a login")
+    only(
+        "UC-NET-015",
+        with_group(tcp(8200, 8300)),
+        place="TCP 8200-8300, a port of Ray jobs, which run code without a login",
+    )
 
 
 def test_services_behind_load_balancers():
@@ -222,7 +226,7 @@ def test_dashboards_that_are_open(port):
 )
 @pytest.mark.parametrize("port", [80, 443])
 def test_dashboards_behind_a_web_server(script, port):
-    only("UC-NET-006", with_group(tcp(port), Node=instance(script)), place=f"TCP {port}: what the user data sets up")
+    only("UC-NET-006", with_group(tcp(port), Node=instance(script)), place=f"TCP {port}, where the user data sets up")
 
 
 @pytest.mark.parametrize(

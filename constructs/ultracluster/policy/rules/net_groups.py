@@ -51,7 +51,7 @@ def _is_login(door: Door) -> bool:
 
 
 def _problem(door: Door, service: str) -> Problem:
-    return Problem(door.where, f"{door.where.shown} may reach {door.shown}: {service}")
+    return Problem(door.where, f"{door.where.shown} may reach {door.shown}, {service}")
 
 
 @rule("UC-NET-010", on=HOLDERS)
@@ -67,7 +67,7 @@ def storage_ports_are_not_open(holder: Resource) -> Iterator[Problem]:
     door = first_door(holder, is_storage)
     if door is not None:
         ports = door.reaches(ports_of("storage"))
-        yield _problem(door, ports.service if ports is not None else "the file system")
+        yield _problem(door, f"a port of {ports.service}" if ports is not None else "the file system with it")
 
 
 @rule("UC-NET-015", on=HOLDERS)
@@ -81,7 +81,7 @@ def services_are_not_open(holder: Resource) -> Iterator[Problem]:
         return
     if holder.type != SECURITY_GROUP:
         raise NotKnown("whether the group of another template is on a load balancer")
-    yield _problem(door, ports.service)
+    yield _problem(door, f"a port of {ports.service}")
 
 
 @rule("UC-NET-006", on=SECURITY_GROUP)
@@ -99,12 +99,12 @@ def dashboards_are_not_open(group: Resource) -> Iterator[Problem]:
     door = first_door(group, is_dashboard)
     ports = None if door is None else door.reaches(ports_of("dashboard"))
     if door is not None and ports is not None:
-        yield _problem(door, ports.service)
+        yield _problem(door, f"a port of {ports.service}")
         return
     found = _dashboard_behind(group) if any(map(is_web, doors(group))) else ""
     door = first_door(group, is_web) if found else None
     if door is not None:
-        yield _problem(door, f"what the user data sets up ({found})")
+        yield _problem(door, f"where the user data sets up a dashboard ({found})")
 
 
 def _dashboard_behind(group: Resource) -> str:
