@@ -10,24 +10,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SecretFacts", "secret_facts"]
+__all__ = ["SecretFacts", "SecretFormats", "secret_facts", "secret_formats"]
 
 DATA_FILE = Path(__file__).with_name("data") / "secrets.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretFacts:
-    """What gives a secret away.
+    """What gives a secret away by its name, and where secrets stand.
 
     Attributes:
-        formats: what a key or token of a known format is called, with its pattern.
-        assignment: `NAME=value` in a script, with groups for name and value.
         containers: paths of environment variables by resource type; `*` stands for every entry.
         passwords: properties that hold a password, by resource type.
     """
 
-    formats: tuple[tuple[str, re.Pattern[str]], ...]
-    assignment: re.Pattern[str]
     containers: Mapping[str, tuple[tuple[str, ...], ...]]
     passwords: Mapping[str, tuple[str, ...]]
     _secret_name: re.Pattern[str]
@@ -43,17 +39,43 @@ class SecretFacts:
         return bool(text.strip()) and not self._no_secret.search(text.strip())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretFormats:
+    """What gives a secret away by its look; apart, because most checks never come to it.
+
+    Attributes:
+        formats: what a key or token of a known format is called, with its pattern.
+        assignment: `NAME=value` in a script, with groups for name and value.
+    """
+
+    formats: tuple[tuple[str, re.Pattern[str]], ...]
+    assignment: re.Pattern[str]
+
+
+@cache
+def _document() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(DATA_FILE.read_text(encoding="utf-8"))
+    return document
+
+
 @cache
 def secret_facts() -> SecretFacts:
-    """The facts, read once."""
-    document: dict[str, Any] = json.loads(DATA_FILE.read_text(encoding="utf-8"))
+    """Names and places, read once."""
+    document = _document()
     containers = document["containers"]["value"].items()
     return SecretFacts(
-        formats=tuple((row["kind"], re.compile(row["pattern"])) for row in document["formats"]),
-        assignment=re.compile(document["assignment"], re.MULTILINE),
         containers={kind: tuple(tuple(path.split(".")) for path in paths) for kind, paths in containers},
         passwords={kind: tuple(keys) for kind, keys in document["passwords"]["value"].items()},
         _secret_name=re.compile(document["secret_name"], re.IGNORECASE),
         _no_secret_name=re.compile(document["no_secret_name"], re.IGNORECASE),
         _no_secret=re.compile(f"{document['placeholder']}|{document['reference']}", re.IGNORECASE),
+    )
+
+
+@cache
+def secret_formats() -> SecretFormats:
+    """Formats, read once."""
+    return SecretFormats(
+        formats=tuple((row["kind"], re.compile(row["pattern"])) for row in _document()["formats"]),
+        assignment=re.compile(_document()["assignment"], re.MULTILINE),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from ultracluster.facts.secrets import secret_facts
+from ultracluster.facts.secrets import secret_facts, secret_formats
 from ultracluster.policy.graph.attached_groups import INSTANCE
 from ultracluster.policy.graph.launch_templates import LAUNCH_TEMPLATE
 from ultracluster.policy.graph.user_data import MARK, user_data
@@ -34,7 +34,7 @@ def user_data_holds_no_secret(holder: Resource) -> Iterator[Problem]:
 
 def _known_format(text: str) -> str:
     facts = secret_facts()
-    for kind, pattern in facts.formats:
+    for kind, pattern in secret_formats().formats:
         match = pattern.search(text)
         if match is not None and facts.is_secret(match.group()):
             return kind
@@ -43,7 +43,7 @@ def _known_format(text: str) -> str:
 
 def _assigned(text: str) -> str:
     facts = secret_facts()
-    for match in facts.assignment.finditer(text):
+    for match in secret_formats().assignment.finditer(text):
         if facts.is_secret(match.group(3)) and facts.is_secret_name(match.group(1)):
             return f"a value for {match.group(1)}"
     return ""
