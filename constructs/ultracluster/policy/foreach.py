@@ -35,7 +35,7 @@ def _has_loop(value: object) -> bool:
     while stack:
         raw = stack.pop()
         if isinstance(raw, dict):
-            if any(key.startswith(_LOOP) for key in raw):
+            if any(isinstance(key, str) and key.startswith(_LOOP) for key in raw):
                 return True
             stack.extend(raw.values())
         elif isinstance(raw, list):
@@ -62,6 +62,7 @@ class _Work:
 
     def entry(self, key: str, inner: object, names: Mapping[str, str]) -> dict[str, Any]:
         """One entry of an object: itself, or what a loop makes of it."""
+        key = str(key)  # a template that comes as a value may have numbers for keys
         if not key.startswith(_LOOP):
             return {_filled(key, names): self.value(inner, names)}
         parts = inner if isinstance(inner, list) else []
@@ -89,8 +90,9 @@ class _Work:
     def value(self, raw: object, names: Mapping[str, str]) -> object:
         self.made += bool(names)
         if isinstance(raw, dict):
-            if len(raw) == 1 and raw.get("Ref") in names:
-                return names[str(raw["Ref"])]
+            named = raw.get("Ref") if len(raw) == 1 else None
+            if isinstance(named, str) and named in names:
+                return names[named]
             result: dict[str, Any] = {}
             for key, inner in raw.items():
                 result |= self.entry(key, inner, names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.policy import reading
+from ultracluster.policy.document import Document
 from ultracluster.policy.problem import Problem
 from ultracluster.policy.states import NotKnown, Opaque
 
@@ -301,6 +302,11 @@ Resources:
         named = [fault for fault in outcome.faults if fault.resource.logical_id != "X"]
         assert [(fault.resource.logical_id, fault.message) for fault in named] == [("X5", "5"), ("Xa", "a")]
         assert {fault.path for fault in named} == {("Resources", "Fn::ForEach::All")}
+
+    def test_strange_bodies_are_written_out_as_they_are(self) -> None:
+        body = {"Type": "AWS::X::Y", "Properties": {"A": {"Ref": {"B": 1}}, 3: {"Ref": "N"}}}
+        document = Document("x", "", {"Resources": {"Fn::ForEach::All": ["N", ["a"], {"X${N}": body}]}})
+        assert document.expanded["Resources"]["Xa"]["Properties"] == {"A": {"Ref": {"B": 1}}, "3": "a"}
 
     def test_a_loop_over_a_parameter_takes_its_default(self) -> None:
         outcome = reading(

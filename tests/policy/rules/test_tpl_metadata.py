@@ -194,3 +194,8 @@ def test_a_transform_in_the_place_of_resources_or_properties():
     inside = template(Lt=launch_template(None, **{"Fn::Transform": include}))
     assert_finds("UC-TPL-013", inside, place="Fn::Transform in Lt may add properties that no rule sees")
     assert_passes("UC-TPL-013", template(X={"Type": "Own::Own::Own", "Properties": {"Fn::Transform": include}}))
+
+
+def test_types_that_are_no_texts_hide_nothing():
+    inside = {"Type": ["x"], "Properties": {"Fn::Transform": {}}}
+    assert_passes("UC-TPL-013", template(X=inside, Y=["Fn::Transform"]))

@@ -146,8 +146,10 @@ def _hidden(key: str, body: object) -> str:
         if types and not _is_written_out(body):
             return f"{key} makes {types[0]}, as many as the deployment says"
         return ""
-    inner = _marker_in(body.get("Properties")) if isinstance(body, dict) else ""
-    if inner and isinstance(body, dict) and body.get("Type") in _read_types():
+    if not isinstance(body, dict):
+        return ""
+    inner = _marker_in(body.get("Properties"))
+    if inner and str(body.get("Type")) in _read_types():
         return f"{inner} in {key} may add properties that no rule sees"
     return ""
 
