@@ -339,6 +339,26 @@ def test_endpoints_whose_rules_cannot_be_known(resources):
     assert_not_judged("UC-NET-014", template(**network(**NODES), **resources))
 
 
+FROM_NODES = group(tcp(443, SourceSecurityGroupId=group_id("Nodes")))
+ELSEWHERE = {"LaunchTemplateId": "lt-0123456789abcdef0", "Version": "1"}
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        fleet("Private", LaunchTemplate=ELSEWHERE),
+        fleet("Private", LaunchTemplate=None, LaunchConfigurationName={"Ref": "Unknown"}),
+        made("AWS::EKS::Nodegroup", Subnets=[{"Ref": "Private"}], NodeRole="x", InstanceTypes=["m7i.large"]),
+    ],
+    ids=["launch template of elsewhere", "launch configuration", "group of the EKS cluster"],
+)
+def test_nodes_whose_groups_cannot_be_known(nodes):
+    resources = network(Nodes=group(), Fleet=nodes, E=endpoint("Own"))
+    assert_not_judged("UC-NET-014", template(**resources, Own=FROM_NODES))
+    assert_passes("UC-NET-014", template(**resources, Own=group(tcp(443, CidrIp=RANGE))))
+    only("UC-NET-014", template(**resources, Own=group()), place="no rule lets Fleet reach")
+
+
 def test_ports_and_endpoints_under_one_condition():
     rule = tcp({"Fn::If": ["Case", 443, 80]}, {"Fn::If": ["Case", 443, 80]}, CidrIp=RANGE)
     found = template(conditions=CASES, **network(**NODES), E={**endpoint("Own"), "Condition": "Case"}, Own=group(rule))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ultracluster.facts.endpoints import services_on_other_ports
 from ultracluster.policy.graph.networks import (
@@ -125,16 +126,19 @@ def nodes_reach_the_endpoint(endpoint: Resource) -> Iterator[Problem]:
         yield Problem(where, f"no rule lets {shut_out} reach endpoint {endpoint} on TCP 443")
 
 
-def _shut_out(endpoint: Resource, vpc: Resource | None, groups: list[Value]) -> str:
+def _shut_out(endpoint: Resource, vpc: Resource | None, own: list[Value]) -> str:
     """Who cannot reach an endpoint, in words; empty when everybody does."""
-    rules = rules_of(groups, "ingress")
+    rules = rules_of(own, "ingress")
     fleets = fleets_in(vpc) if vpc is not None else []
     if not rules.openings and not rules.doubts:
         return ", ".join(map(str, fleets)) or "anybody"
     closed: list[str] = []
     for fleet in fleets:
         with endpoint.properties.judged_apart():
-            side = side_of(str(fleet), groups_of(fleet), all_subnets_of(fleet))
+            groups = groups_of(fleet)
+            side = side_of(str(fleet), groups, all_subnets_of(fleet))
+            if not groups:  # made elsewhere, or put in by the service, as EKS does
+                side = replace(side, is_partial=True)
             closed.extend([str(fleet)] if closed_ports(rules, _HTTPS, side) else [])
     return ", ".join(closed)
 
