@@ -48,13 +48,13 @@ def _is_object(value: Value) -> bool:
         if not value.known:
             value.items()  # says why it is not known
         return False
-    if any(key.startswith("Fn::") for key in value.fields()):
+    if any(str(key).startswith("Fn::") for key in value.fields()):
         raise NotKnown(f"what {value.path} becomes")
     return True
 
 
 def _no_list(value: Value) -> Problem:
-    keys = list(value.fields())
+    keys = [str(key) for key in value.fields()]
     shown = ", ".join(keys[:3]) + (", ..." if len(keys) > 3 else "")  # noqa: PLR2004 - enough to recognise it
     cause = ", as an override of an absent list leaves it" if keys and all(key.isdigit() for key in keys) else ""
     return Problem(value, f"an object with {shown or 'no key'} in the place of a list{cause}", "write the whole list")

@@ -76,7 +76,7 @@ def tags_fit(template: Template) -> Iterator[Problem]:
 def _is_plain(raw: object) -> bool:
     """Whether the tags are literals without a fault, the most common case by far."""
     if isinstance(raw, dict):
-        return not any(key == "Ref" or key.startswith("Fn::") for key in raw) and is_plain(raw.items())
+        return not any(key == "Ref" or str(key).startswith("Fn::") for key in raw) and is_plain(raw.items())
     if not isinstance(raw, list):
         return False
     try:
@@ -98,7 +98,7 @@ def _tags_of(resource: Resource, keys: list[tuple[str, ...]]) -> Iterator[Proble
 
 def _tags(tags: Value) -> Iterator[Problem]:
     if tags.is_object:
-        pairs = [(key, value, value) for key, value in tags.fields().items() if not key.startswith("Fn::")]
+        pairs = [(key, value, value) for key, value in tags.fields().items() if not str(key).startswith("Fn::")]
         yield from from_findings(check_tag_count(len(pairs), subject=""), lambda _: tags)
         for name, text, where in pairs:
             yield from _tag(name, text, where)
@@ -141,7 +141,7 @@ def _hidden(key: str, body: object) -> str:
     """What an entry of the resources hides; empty when it hides nothing that rules read."""
     if key == _TRANSFORM:
         return f"{key} may add resources that no rule sees"
-    if key.startswith(_LOOP):
+    if str(key).startswith(_LOOP):
         types = sorted(_types(body) & _read_types()) or sorted(kind for kind in _types(body) if "{" in kind)
         if types and not _is_written_out(body):
             return f"{key} makes {types[0]}, as many as the deployment says"
@@ -180,7 +180,7 @@ def _is_written_out(loop: object) -> bool:
         return False
     inner: Mapping[str, object] = loop[2] if isinstance(loop[2], dict) else {}
     literal = all(isinstance(entry, str | int) for entry in loop[1])
-    return literal and all(_is_written_out(body) for key, body in inner.items() if key.startswith(_LOOP))
+    return literal and all(_is_written_out(body) for key, body in inner.items() if str(key).startswith(_LOOP))
 
 
 def _marker_in(raw: object) -> str:
@@ -190,7 +190,7 @@ def _marker_in(raw: object) -> str:
         value = stack.pop()
         if isinstance(value, dict):
             for key, inner in value.items():
-                if key == _TRANSFORM or (key.startswith(_LOOP) and not _is_written_out(inner)):
+                if key == _TRANSFORM or (str(key).startswith(_LOOP) and not _is_written_out(inner)):
                     return str(key)
             stack.extend(value.values())
         elif isinstance(value, list):
