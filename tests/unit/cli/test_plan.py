@@ -40,7 +40,7 @@ def test_the_text_of_a_plan_fits_the_screen(path, columns):
 def test_the_text_says_what_people_ask_for():
     text = run(ROOT / "apps/trn_pretrain/cluster.yaml").stdout
     for part in (
-        "Fleet train: 16 x trn1.32xlarge in us-east-1f",
+        "Fleet train: 0 to 16 x trn1.32xlarge in us-east-1f",
         "256 x AWS Trainium",
         "100 GB/s per node",
         "1,600 GB/s in all",
