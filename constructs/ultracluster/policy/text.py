@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from ultracluster.policy.parameters import as_text
 from ultracluster.policy.states import ABSENT, Encoded, Opaque, Reference, Text, Unknown
@@ -30,14 +31,34 @@ def _around(text: str, pattern: re.Pattern[str], replace: Callable[[re.Match[str
     yield text[end:]
 
 
+@lru_cache(maxsize=512)
+def _pieces(pattern: str) -> tuple[tuple[str, str], ...]:
+    """Each placeholder's name with the text before it, last the rest; a text is read anew for every assignment."""
+    pieces: list[tuple[str, str]] = []
+    end, before = 0, ""
+    for found in _PLACEHOLDER.finditer(pattern):
+        escaped, name = found.groups()
+        before += pattern[end : found.start()]
+        end = found.end()
+        if escaped:
+            before += f"${{{name}}}"
+        else:
+            pieces.append((before, name))
+            before = ""
+    return (*pieces, (before + pattern[end:], ""))
+
+
 def substitute(pattern: str, value: Callable[[str], object]) -> object:
     """Fn::Sub: a text, a partly known text, or the one state that the pattern consists of."""
-
-    def replace(found: re.Match[str]) -> object:
-        escaped, name = found.groups()
-        return f"${{{name}}}" if escaped else _named(value(name), name)
-
-    parts = [part for part in _around(pattern, _PLACEHOLDER, replace) if part != ""]
+    *named, (rest, _) = _pieces(pattern)
+    parts: list[object] = []
+    for before, name in named:
+        if before:
+            parts.append(before)
+        parts.append(_named(value(name), name))
+    if rest:
+        parts.append(rest)
+    parts = [part for part in parts if part != ""]
     if len(parts) == 1 and not isinstance(parts[0], str):
         state = value(pattern[2:-1].strip())
         return state if isinstance(state, Reference | Unknown) else _whole(_flat(parts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ultracluster.facts.instances import catalog
 from ultracluster.plan.node_variables import without_comments
@@ -59,6 +60,7 @@ def node_script(holder: Resource) -> NodeScript | None:
     return NodeScript(found.value, _readable(found.text)) if found is not None else None
 
 
+@lru_cache(maxsize=256)
 def _readable(text: str) -> str:
     return without_comments(_LONG_LINE.sub(r"\1", _BLOB.sub("", text[:_MOST_TEXT])))
 
