@@ -1,0 +1,1 @@
+"""Templates without a fault, and small changes that break one rule each."""
