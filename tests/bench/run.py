@@ -2,7 +2,7 @@
 
 (a) the reference app against a floor that creates the same resources raw, whole processes in alternating order;
 (b) construction and synthesis of 1, 10, 40 and 100 fleets, and the size of the largest template at 50;
-(c) import of the plan against `import json` in the same interpreter, and `ultracluster plan` as a whole process.
+(c) import of the plan package against an empty interpreter, and `ultracluster plan` as a whole process.
 
 Times depend on the machine: the ratios and the growth are what counts, and what docs/reference/performance.md keeps.
 """
@@ -100,7 +100,7 @@ def many_fleets() -> list[Figure]:
 def pure_half() -> list[Figure]:
     """(c) start of the pure half."""
     environment = dict(os.environ)
-    plan = [sys.executable, "-c", "import ultracluster.plan.cluster"]
+    plan = [sys.executable, "-c", "import ultracluster.plan"]
     nothing = [sys.executable, "-c", "pass"]
     imported, empty = alternate(plan, nothing, runs=RUNS, environment=environment)
     command = [str(Path(sys.executable).with_name("ultracluster")), "plan", str(CLUSTER)]
