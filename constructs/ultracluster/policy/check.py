@@ -68,7 +68,7 @@ def check_template(
     where = environment or Environment()
     if isinstance(template, Mapping):
         loaded = Loaded([assembly_of([Document("template", "", template)], environment=where)])
-    elif isinstance(template, str) and "\n" in template:
+    elif isinstance(template, str) and ("\n" in template or template.lstrip().startswith("{")):
         loaded = _from_text(template, where)
     else:
         loaded = load([str(template)], environment=where)
@@ -210,7 +210,9 @@ def _duplicates(loaded: Loaded, options: Options) -> Iterator[TemplateFinding]:
 
 def _about_acknowledgements(sorted_out: Sorted, options: Options) -> Iterator[TemplateFinding]:
     for given, why in sorted_out.refused:
-        yield _about(given, "UC-ACK-003" if " is no rule" in why else "UC-ACK-001", why)
+        rule_id = "UC-ACK-003" if " is no rule" in why else "UC-ACK-001"
+        if options.wants(rule_id):
+            yield _about(given, rule_id, why)
     for given in sorted_out.stale:
         if options.wants("UC-ACK-002"):
             where = "" if given.resource == "*" else f" on {given.resource}"

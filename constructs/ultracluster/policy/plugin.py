@@ -21,6 +21,7 @@ from ultracluster.findings import Severity
 from ultracluster.policy.check import Options, check_loaded
 from ultracluster.policy.load import load
 from ultracluster.policy.report import Report, TemplateFinding
+from ultracluster.policy.settings import checked_ids
 
 __all__ = ["UltraClusterChecks"]
 
@@ -33,6 +34,9 @@ class UltraClusterChecks:
         select: ids or beginnings of ids (`UC-NIC`) to judge; everything by default.
         ignore: likewise, left out.
         fail_on: severity from which synthesis fails; errors by default.
+
+    Raises:
+        ValueError: no rule and no area has such an id.
     """
 
     def __init__(
@@ -43,6 +47,9 @@ class UltraClusterChecks:
         fail_on: Severity = Severity.ERROR,
     ) -> None:
         self._options = Options(select=tuple(select), ignore=tuple(ignore), cdk_suppresses=True)
+        wrong = checked_ids([*self._options.select, *self._options.ignore])
+        if wrong:
+            raise ValueError("\n".join(wrong))
         self._fail_on = fail_on
 
     # The CDK reads these as properties; class attributes would not cross.

@@ -12,15 +12,17 @@ from ultracluster.policy.check import Options, check_loaded, check_template
 from ultracluster.policy.formats.text import render_text
 from ultracluster.policy.load import load
 from ultracluster.policy.report import Report
+from ultracluster.policy.settings import checked_ids
 
 if TYPE_CHECKING:
+    from aws_cdk.assertions import Template
     from constructs import IConstruct
 
 __all__ = ["assert_passes_ultracluster"]
 
 
 def assert_passes_ultracluster(
-    template_or_stack: str | Path | Mapping[str, Any] | IConstruct,
+    template_or_stack: str | Path | Mapping[str, Any] | IConstruct | Template,
     *,
     fail_on: Severity = Severity.ERROR,
     select: Iterable[str] = (),
@@ -30,7 +32,7 @@ def assert_passes_ultracluster(
 
     Args:
         template_or_stack: a stack, stage or app of the CDK (it is synthesized, and sibling stacks are seen together), a
-            template as a value or as text, or a path (file, folder, `cdk.out`).
+            template as a value or as text, a path (file, folder, `cdk.out`), or a `Template` of `aws_cdk.assertions`.
         fail_on: severity from which it fails; errors by default.
         select: ids or beginnings of ids (`UC-NIC`) to judge; everything by default.
         ignore: likewise, left out.
@@ -40,15 +42,31 @@ def assert_passes_ultracluster(
 
     Raises:
         AssertionError: with the report as its message.
+        TypeError: something else is given.
+        ValueError: no rule and no area has such an id.
     """
     options = Options(select=tuple(select), ignore=tuple(ignore))
+    wrong = checked_ids([*options.select, *options.ignore])
+    if wrong:
+        raise ValueError("\n".join(wrong))
     if isinstance(template_or_stack, str | Path | Mapping):
         report = check_template(template_or_stack, options=options)
     else:
-        report = _of_construct(template_or_stack, options)
+        report = _of_object(template_or_stack, options)
     if report.exit_status(fail_on):
         raise AssertionError("\n" + render_text(report))
     return report
+
+
+def _of_object(given: object, options: Options) -> Report:
+    import constructs
+    from aws_cdk.assertions import Template
+
+    if isinstance(given, Template):
+        return check_template(given.to_json(), options=options)
+    if not isinstance(given, constructs.Construct):
+        raise TypeError(f"{type(given).__name__}: a stack, stage or app, a template, or a path is needed")
+    return _of_construct(given, options)
 
 
 def _of_construct(construct: IConstruct, options: Options) -> Report:

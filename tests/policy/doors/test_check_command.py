@@ -156,6 +156,14 @@ def test_rules_are_selected_and_ignored_by_id_and_area(run) -> None:
     assert run("faulty.yaml", "--ignore", "UC").exit_code == 0
 
 
+def test_what_is_said_of_acknowledgements_can_be_left_out(run, tmp_path: Path) -> None:
+    noted = "    Metadata: {ultracluster: {acknowledge: [{id: UC-LUS-018}]}}\n    DeletionPolicy: Retain\n"
+    (tmp_path / "noted.yaml").write_text(CLEAN.replace("    DeletionPolicy: Retain\n", noted))
+    assert "UC-ACK-001" in run("noted.yaml").output
+    assert "UC-ACK" not in run("noted.yaml", "--ignore", "UC-ACK").output
+    assert "UC-ACK" not in run("noted.yaml", *ONLY).output
+
+
 class TestBaseline:
     def test_only_new_findings_fail(self, run, tmp_path: Path) -> None:
         assert run("faulty.yaml", *ONLY, "--write-baseline", "known.json").exit_code == 0

@@ -9,6 +9,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_fsx as fsx
+from aws_cdk.assertions import Template
 
 from ultracluster import UltraClusterChecks
 from ultracluster.acknowledge import OWN_PLUGIN, acknowledge
@@ -203,10 +204,27 @@ class TestAssertion:
         value = {"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}
         file = tmp_path / "t.json"
         file.write_text(json.dumps(value))
-        for form in (value, json.dumps(value, indent=1), file, str(file)):
+        for form in (value, json.dumps(value, indent=1), json.dumps(value), file, str(file)):
             assert assert_passes_ultracluster(form, select=ONLY).templates == 1
         with pytest.raises(AssertionError, match="unreadable"):
             assert_passes_ultracluster("Resources: {\n")
+
+    def test_a_template_of_the_assertions_of_the_cdk(self, app: cdk.App) -> None:
+        stack = cdk.Stack(app, "Data")
+        lustre(stack, "Lustre", 3600)
+        with pytest.raises(AssertionError, match="UC-LUS-001"):
+            assert_passes_ultracluster(Template.from_stack(stack), select=ONLY)
+
+    @pytest.mark.parametrize("given", [3, None, object()])
+    def test_something_else_is_refused(self, given: object) -> None:
+        with pytest.raises(TypeError, match="a stack, stage or app, a template, or a path is needed"):
+            assert_passes_ultracluster(given)
+
+    def test_a_misspelt_id_is_no_pass(self) -> None:
+        with pytest.raises(ValueError, match="did you mean UC-LUS"):
+            assert_passes_ultracluster({"Resources": {}}, select=["UC-LUSS"])
+        with pytest.raises(ValueError, match="did you mean UC-LUS-001"):
+            UltraClusterChecks(ignore=["UC-LUS-01"])
 
     def test_the_fixture_is_the_function(self, assert_passes_ultracluster) -> None:
         report = assert_passes_ultracluster({"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}, select=ONLY)
