@@ -116,6 +116,11 @@ def _declaration(template: TemplateModel, name: str) -> dict[str, Any]:
     return declaration if isinstance(declaration, dict) else {}
 
 
+def allowed_values(template: TemplateModel, name: str) -> tuple[str, ...]:
+    """The AllowedValues of a parameter; none when it takes any value."""
+    return _allowed(_declaration(template, name))
+
+
 def _allowed(declaration: dict[str, Any]) -> tuple[str, ...]:
     listed = declaration.get("AllowedValues")
     texts = [as_text(entry) for entry in listed] if isinstance(listed, list) else []

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ultracluster.policy.conditions import condition_holds, symbol_of
 from ultracluster.policy.mentions import static_text
-from ultracluster.policy.parameters import as_text, bound_node, parameter_value, pseudo_state
+from ultracluster.policy.parameters import allowed_values, as_text, bound_node, parameter_value, pseudo_state
 from ultracluster.policy.states import ABSENT, Encoded, Impossible, Node, NotKnown, Reference, Text, Unknown
 from ultracluster.policy.text import join, literal_text, split_text, substitute
 from ultracluster.policy.world import World
@@ -127,8 +127,13 @@ def _ref(node: Node, world: World) -> Node:
 def _bound(node: Node, bound: Node, world: World) -> Node:
     """What the parent passes; a list parameter gets the parts of a text between commas."""
     state = resolve(bound, world)
-    declaration = node.template.section("Parameters").get(str(node.raw))
+    name = str(node.raw)
+    declaration = node.template.section("Parameters").get(name)
     kind = declaration.get("Type") if isinstance(declaration, dict) else None
+    allowed, given = allowed_values(node.template, name), literal(state)
+    if allowed and given is not None and given not in allowed:
+        # A mark that something fills in before the deployment, or a fault that is told at once.
+        return unknown(node, f"parameter {name} does not take {given[:40]!r}, which is passed to it")
     is_list = isinstance(kind, str) and (kind == "CommaDelimitedList" or kind.startswith("List<"))
     if is_list and isinstance(state.raw, str | Text):
         return state.become(list(split_text(state.raw, ",")))

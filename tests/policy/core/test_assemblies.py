@@ -264,3 +264,21 @@ class TestCloudAssembly:
 
 def write_json(folder: Path, name: str, value: object) -> None:
     (folder / name).write_text(json.dumps(value), encoding="utf-8")
+
+
+def test_a_value_that_a_nested_parameter_does_not_take_is_not_judged(tmp_path: Path) -> None:
+    child = (
+        "Parameters: {Mode: {Type: String, AllowedValues: [elastic, bursting]}}\n"
+        "Resources: {Home: {Type: AWS::EFS::FileSystem, Properties: {ThroughputMode: !Ref Mode}}}\n"
+    )
+    parent = (
+        "Resources:\n  S:\n    Type: AWS::CloudFormation::Stack\n"
+        "    Properties: {TemplateURL: child.yaml, Parameters: {Mode: %s}}\n"
+    )
+    for given, is_judged in (("bursting", True), ("'~~/<set>/mode~~'", False)):
+        write(tmp_path, child_yaml=child, parent_yaml=parent % given)
+        report = check_loaded(load([str(tmp_path)]), Options(select=("UC-EFS-006",)))
+        assert not report.findings
+        assert [entry.reason for entry in report.not_judged] == (
+            [] if is_judged else ["parameter Mode does not take '~~/<set>/mode~~', which is passed to it"]
+        )
