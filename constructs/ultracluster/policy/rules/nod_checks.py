@@ -35,7 +35,8 @@ _PIPED = re.compile(
 )
 _FETCHED = re.compile(
     r"\baws\s+s3\s+cp\s+[\"']?(?P<object>s3://[^\s\"']+)[\"']?\s+[\"']?(?P<copy>[^\s\"';&|]+)"
-    r"|\b(?:curl|wget)\b[^\n;|]*?(?:-o|-O|--output)\s+[\"']?(?P<file>[^\s\"';&|]+)[^\n;|]*"
+    r"|\b(?:curl|wget)\b[^\n;|]*?(?:(?<=\s)-\w{0,8}[oO]|--output|--remote-name)\s+[\"']?(?P<file>[^\s\"';&|]+)[^\n;|]*"
+    r"|\bwget\b[^\n;|&]*"
 )
 _FETCHERS = ("curl", "wget", "aws s3")
 _URL = re.compile(r"https?://[^\s\"')]+")
@@ -135,9 +136,14 @@ def _run_unpinned(script: str) -> str | None:
         if piped is not None and not _PINNED.search(piped[0]):
             return piped[0]
     for found in _FETCHED.finditer(script):
-        target = found["copy"] or found["file"]
         address: str | None = found["object"] or next(iter(_URL.findall(found[0])), None)
-        if address is None or _PINNED.search(address) or not _SCRIPT_NAME.search(target):
+        if address is None or _PINNED.search(address):
+            continue
+        # Into a folder, or without a place, it keeps its name.
+        target = next(
+            (text for text in (found["copy"] or found["file"] or "", address) if _SCRIPT_NAME.search(text)), None
+        )
+        if target is None:
             continue
         name = re.escape(target.rsplit("/", 1)[-1])
         if re.search(
