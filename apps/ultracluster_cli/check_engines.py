@@ -48,7 +48,7 @@ def run_engines(names: Sequence[str], loaded: Loaded, *, region: str | None) -> 
 
 def _run(
     command: Sequence[str], name: str, accepted: Callable[[int], bool], env: Mapping[str, str] | None = None
-) -> Any:  # noqa: ANN401
+) -> Any:  # noqa: ANN401 - handed on
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False, env=env)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -102,7 +102,7 @@ def _cfn_lint(files: Mapping[str, TemplateModel], region: str | None) -> Iterato
         )
 
 
-def _cdk_validate(files: Mapping[str, TemplateModel], region: str | None) -> Iterator[TemplateFinding]:  # noqa: ARG001
+def _cdk_validate(files: Mapping[str, TemplateModel], region: str | None) -> Iterator[TemplateFinding]:  # noqa: ARG001 - one signature for all engines
     _needs("aws_cdk", "the CDK", "aws-cdk-lib")
     rows = _run(
         [sys.executable, "-m", "ultracluster.policy.cdk_engine", *files],

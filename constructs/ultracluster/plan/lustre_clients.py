@@ -118,7 +118,7 @@ def _serves(os: str) -> bool:
         return True
     least, digits = known[match[1].lower()], match[2]
     # "ubuntu2204" is version 22.04
-    version = float(digits) if "." in digits or len(digits) < 4 else float(f"{digits[:2]}.{digits[2:]}")  # noqa: PLR2004
+    version = float(digits) if "." in digits or len(digits) < 4 else float(f"{digits[:2]}.{digits[2:]}")  # noqa: PLR2004 - digits
     return least is None or version >= least
 
 

@@ -172,7 +172,7 @@ def _finding(fault: Fault) -> TemplateFinding:
     )
 
 
-def placed(template: TemplateModel, path: tuple[str | int, ...], **fields: Any) -> TemplateFinding:  # noqa: ANN401
+def placed(template: TemplateModel, path: tuple[str | int, ...], **fields: Any) -> TemplateFinding:  # noqa: ANN401 - handed on
     """A finding with the line of its place."""
     position = template.document.position(path)
     if position is None:

@@ -124,12 +124,12 @@ class _Reader:
             if self.documents > 1:
                 raise Unreadable("more than one YAML document in one file, a template is one", *_mark(event))
 
-    def _open(self, value: list[Any] | dict[str, Any], event: Any) -> None:  # noqa: ANN401
+    def _open(self, value: list[Any] | dict[str, Any], event: Any) -> None:  # noqa: ANN401 - libyaml has no types
         if len(self.stack) >= MOST_DEPTH:
             raise Unreadable(f"nested deeper than {MOST_DEPTH} levels", *_mark(event))
         self.stack.append(_Frame(value, event.tag, event.anchor))
 
-    def _close(self, event: Any) -> None:  # noqa: ANN401
+    def _close(self, event: Any) -> None:  # noqa: ANN401 - libyaml has no types
         frame = self.stack.pop()
         value: object = frame.value
         if isinstance(value, dict):
@@ -138,13 +138,13 @@ class _Reader:
                     value.setdefault(key, inner)
         self._add(_tagged(frame.tag, value), frame.size, event, frame.anchor)
 
-    def _alias(self, event: Any) -> None:  # noqa: ANN401
+    def _alias(self, event: Any) -> None:  # noqa: ANN401 - libyaml has no types
         if event.anchor not in self.anchors:
             raise Unreadable(f"alias {event.anchor} names nothing before it, or itself", *_mark(event))
         value, size = self.anchors[event.anchor]
         self._add(value, size, event, None)
 
-    def _add(self, value: Any, size: int, event: Any, anchor: str | None) -> None:  # noqa: ANN401
+    def _add(self, value: Any, size: int, event: Any, anchor: str | None) -> None:  # noqa: ANN401 - libyaml has no types
         if anchor is not None:
             self.anchors[anchor] = (value, size)
         if not self.stack:
@@ -162,7 +162,7 @@ class _Reader:
         else:
             self._take_key(frame, value, event)
 
-    def _take_key(self, frame: _Frame, value: object, event: Any) -> None:  # noqa: ANN401
+    def _take_key(self, frame: _Frame, value: object, event: Any) -> None:  # noqa: ANN401 - libyaml has no types
         if isinstance(value, dict | list):
             raise Unreadable("a list or object as the key of an object", *_mark(event))
         # Keys are texts in CloudFormation, whatever they look like.
@@ -173,7 +173,7 @@ class _Reader:
             self.duplicates.append(DuplicateKey(str(frame.key), line, column))
 
 
-def _put(frame: _Frame, value: Any) -> None:  # noqa: ANN401
+def _put(frame: _Frame, value: Any) -> None:  # noqa: ANN401 - libyaml has no types
     if frame.key == "<<" and isinstance(value, dict | list):
         frame.merges.extend(
             entry for entry in (value if isinstance(value, list) else [value]) if isinstance(entry, dict)
@@ -182,11 +182,11 @@ def _put(frame: _Frame, value: Any) -> None:  # noqa: ANN401
         frame.value[frame.key] = value
 
 
-def _mark(event: Any) -> tuple[int, int]:  # noqa: ANN401
+def _mark(event: Any) -> tuple[int, int]:  # noqa: ANN401 - libyaml has no types
     return event.start_mark.line + 1, event.start_mark.column + 1
 
 
-def _scalar(event: Any) -> object:  # noqa: ANN401
+def _scalar(event: Any) -> object:  # noqa: ANN401 - libyaml has no types
     tag, text = event.tag, event.value
     if tag is None or tag == "!":
         return plain_scalar(text) if event.implicit[0] else text

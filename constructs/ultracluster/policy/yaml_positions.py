@@ -41,7 +41,7 @@ class _YamlWalk:
         elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
             self._end()
 
-    def _scalar(self, event: Any) -> None:  # noqa: ANN401
+    def _scalar(self, event: Any) -> None:  # noqa: ANN401 - libyaml has no types
         if self.objects and self.objects[-1] and self.awaits_key:
             self.places.key(str(getattr(event, "value", "")), _position(event))
             self.awaits_key = False
@@ -51,7 +51,7 @@ class _YamlWalk:
         self.places.extend(position)
         self._over()
 
-    def _start(self, event: Any, *, is_object: bool) -> None:  # noqa: ANN401
+    def _start(self, event: Any, *, is_object: bool) -> None:  # noqa: ANN401 - libyaml has no types
         self.places.enter(_position(event))
         tag = event.tag if event.tag and event.tag.startswith("!") and event.tag != "!" else None
         if tag is not None:
@@ -73,7 +73,7 @@ class _YamlWalk:
         self.awaits_key = bool(self.objects and self.objects[-1])
 
 
-def _position(event: Any) -> Position:  # noqa: ANN401
+def _position(event: Any) -> Position:  # noqa: ANN401 - libyaml has no types
     start, end = event.start_mark, event.end_mark
     width = end.column - start.column if end.line == start.line else 1
     return Position(start.line + 1, start.column + 1, start.column + 1 + max(width, 1))

@@ -60,7 +60,7 @@ def zone_of_value(value: Value) -> Zone:
 def picked(raw: object) -> tuple[str, str] | None:
     """(list, index) of a value that is written as one zone of those of the Region; None for any other."""
     parts = raw.get("Fn::Select") if isinstance(raw, dict) and len(raw) == 1 else None
-    if isinstance(parts, list) and len(parts) == 2 and isinstance(parts[1], dict) and "Fn::GetAZs" in parts[1]:  # noqa: PLR2004
+    if isinstance(parts, list) and len(parts) == 2 and isinstance(parts[1], dict) and "Fn::GetAZs" in parts[1]:  # noqa: PLR2004 - index and list
         return (str(parts[1]), str(parts[0]))
     return None
 
