@@ -36,7 +36,10 @@ def print_plan(plan: ClusterPlan) -> None:
     accelerators = sum(fleet.accelerators_max for fleet in plan.fleets)
     title = Text(plan.name, style="bold cyan")
     title.append(f"  {plan.region}", style="default")
-    title.append(f"  at most {number(nodes)} nodes with {number(accelerators)} accelerators", style="dim")
+    title.append(
+        f"  at most {number(nodes)} node{'' if nodes == 1 else 's'} with {number(accelerators)} accelerators",
+        style="dim",
+    )
     screen.print(title)
     for index, (fleet, joined) in enumerate(zip(plan.fleets, plan.attachments, strict=True)):
         subject = f"fleets[{index}]"

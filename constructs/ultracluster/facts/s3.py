@@ -23,6 +23,7 @@ class StorageClassFacts:
         billed_days: fewest days that are billed.
         stay_days: fewest days an object has to stay before a rule may move it on.
         readable_at_once: whether an object can be read without being restored first.
+        moves_on_to: names of the classes to which a later rule can move objects from there.
     """
 
     name: str
@@ -30,6 +31,7 @@ class StorageClassFacts:
     billed_days: int
     stay_days: int
     readable_at_once: bool
+    moves_on_to: tuple[str, ...]
 
 
 @cache
@@ -43,6 +45,7 @@ def storage_classes() -> Mapping[str, StorageClassFacts]:
             billed_days=row["billed_days"],
             stay_days=row["stay_days"],
             readable_at_once=row["readable_at_once"],
+            moves_on_to=tuple(row["moves_on_to"]),
         )
         for name, row in rows.items()
     }

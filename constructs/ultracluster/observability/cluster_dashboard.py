@@ -9,8 +9,9 @@ import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
+from ultracluster.findings import FindingsError
 from ultracluster.observability.fleet_alarms import FleetAlarms
-from ultracluster.observability.lustre_alarms import LustreAlarms, WatchedFileSystem
+from ultracluster.observability.lustre_alarms import LustreAlarms, WatchedFileSystem, untold
 from ultracluster.plan.dashboard import DashboardRequest, FileSystemOnDashboard, dashboard_body
 from ultracluster.plan.lustre_alarms import lustre_alarm_request
 
@@ -36,7 +37,7 @@ class ClusterDashboard(Construct):
         body: what it shows, with CDK placeholders where values come from the deployment.
 
     Raises:
-        ValueError: a file system has no plan.
+        FindingsError: a file system has no plan.
     """
 
     def __init__(
@@ -56,7 +57,9 @@ class ClusterDashboard(Construct):
             DashboardRequest(
                 region=cdk.Stack.of(self).region,
                 fleets=tuple(alarms.request for alarms in fleet_alarms),
-                file_systems=tuple(_shown(label, system) for label, system in (file_systems or {}).items()),
+                file_systems=tuple(
+                    _shown(label, system, subject=self.node.path) for label, system in (file_systems or {}).items()
+                ),
                 alarm_arns=tuple(arns),
             )
         )
@@ -68,11 +71,9 @@ class ClusterDashboard(Construct):
         )
 
 
-def _shown(label: str, system: WatchedFileSystem) -> FileSystemOnDashboard:
+def _shown(label: str, system: WatchedFileSystem, *, subject: str) -> FileSystemOnDashboard:
     if system.plan is None:
-        raise ValueError(
-            f"file_systems[{label!r}]: an imported file system tells nothing of its storage or associations"
-        )
+        raise FindingsError([untold(f"{subject}.file_systems[{label!r}]")])
     return FileSystemOnDashboard(
         request=lustre_alarm_request(system.plan, name=label), file_system_id=system.file_system_id
     )

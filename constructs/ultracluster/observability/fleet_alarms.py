@@ -17,6 +17,7 @@ from constructs import Construct
 
 from ultracluster.facts.agent_metrics import agent_facts
 from ultracluster.facts.alarms import alarm_limits
+from ultracluster.findings import FindingsError, finding
 from ultracluster.observability.realise import alarm_arns, metric_alarm
 from ultracluster.plan.alarms import AlarmPlan, FleetAlarmRequest, alarms_for_fleet, fleet_profile
 from ultracluster.plan.fleet import FleetPlan
@@ -75,7 +76,7 @@ class FleetAlarms(Construct):
 
     Raises:
         FindingsError: the threshold is no percentage, or names get too long.
-        ValueError: more than five actions.
+        FindingsError: more than five actions.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class FleetAlarms(Construct):
             or _told(fleet, "interruption_dead_letter_queue_name"),
         )
         self.plans: tuple[AlarmPlan, ...] = alarms_for_fleet(self.request, subject=self.node.path)
-        actions = alarm_actions(topic, further_actions)
+        actions = alarm_actions(topic, further_actions, subject=self.node.path)
         self.alarms: Mapping[str, cloudwatch.CfnAlarm] = {
             plan.facts.id: metric_alarm(self, plan, actions=actions) for plan in self.plans
         }
@@ -133,15 +134,19 @@ def _told(fleet: WatchedFleet, name: str) -> str | None:
     return value
 
 
-def alarm_actions(topic: sns.ITopic, further: Sequence[str]) -> list[str]:
+def alarm_actions(topic: sns.ITopic, further: Sequence[str], *, subject: str) -> list[str]:
     """The ARNs that an alarm acts on.
 
+    Args:
+        topic: is told of every change.
+        further: what else acts on it.
+        subject: path of the construct.
+
     Raises:
-        ValueError: more than CloudWatch takes per state.
+        FindingsError: more than CloudWatch takes per state.
     """
     limit = alarm_limits().actions
     if len(further) >= limit:
-        raise ValueError(
-            f"further_actions: {len(further)} beside the topic, CloudWatch takes {limit} actions per state"
-        )
+        message = f"{len(further)} beside the topic, CloudWatch takes {limit} actions per state"
+        raise FindingsError([finding("UC-API-009", f"{subject}.further_actions", message, f"give at most {limit - 1}")])
     return [topic.topic_arn, *further]

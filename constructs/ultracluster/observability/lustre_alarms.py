@@ -15,14 +15,14 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from ultracluster.acknowledge import report_warnings
-from ultracluster.findings import Severity
+from ultracluster.findings import Finding, FindingsError, Severity, finding
 from ultracluster.observability.fleet_alarms import alarm_actions
 from ultracluster.observability.realise import alarm_arns, metric_alarm
 from ultracluster.plan.alarms import AlarmPlan
 from ultracluster.plan.lustre_alarms import alarms_for_lustre, check_lustre_alarms, lustre_alarm_request
 from ultracluster.plan.lustre_request import LustrePlan
 
-__all__ = ["LustreAlarms", "WatchedFileSystem"]
+__all__ = ["LustreAlarms", "WatchedFileSystem", "untold"]
 
 
 class WatchedFileSystem(Protocol):
@@ -62,8 +62,7 @@ class LustreAlarms(Construct):
         alarm_arns: of all alarms, from their literal names.
 
     Raises:
-        FindingsError: names get too long.
-        ValueError: the file system has no plan, or there are more than five actions.
+        FindingsError: names get too long, the file system has no plan, or there are more than five actions.
     """
 
     def __init__(
@@ -80,18 +79,25 @@ class LustreAlarms(Construct):
         super().__init__(scope, construct_id)
         path = self.node.path
         if file_system.plan is None:
-            raise ValueError(
-                f"{path}.file_system: an imported file system tells nothing of its storage or associations"
-            )
+            raise FindingsError([untold(f"{path}.file_system")])
         prefix = name or cdk.Names.unique_resource_name(self, max_length=100, separator="-")
         self.request = lustre_alarm_request(file_system.plan, name=prefix, client_groups=tuple(client_groups))
         self.plans: tuple[AlarmPlan, ...] = alarms_for_lustre(self.request, subject=path)
         found = check_lustre_alarms(self.request, subject=path)
         report_warnings(self, (warning for warning in found if warning.severity is Severity.WARNING))
-        actions, file_system_id = alarm_actions(topic, further_actions), file_system.file_system_id
+        actions, file_system_id = alarm_actions(topic, further_actions, subject=path), file_system.file_system_id
         self.alarms: Mapping[str, cloudwatch.CfnAlarm] = {
             plan.facts.id: metric_alarm(self, plan, actions=actions, file_system_id=file_system_id)
             for plan in self.plans
         }
         stack = cdk.Stack.of(self)
         self.alarm_arns = alarm_arns(stack, (plan.name for plan in self.plans))
+
+
+def untold(subject: str) -> Finding:
+    """UC-API-010: a file system made elsewhere, of which nothing is known that alarms or a dashboard need.
+
+    Args:
+        subject: the argument in the user's terms.
+    """
+    return finding("UC-API-010", subject, "an imported file system tells nothing of its storage or associations")

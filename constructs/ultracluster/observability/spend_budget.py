@@ -12,6 +12,8 @@ from aws_cdk import aws_budgets as budgets
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from ultracluster.findings import FindingsError, finding
+
 __all__ = ["SpendBudget"]
 
 ACTUAL_PERCENT = (50.0, 80.0, 100.0)
@@ -35,7 +37,7 @@ class SpendBudget(Construct):
         budget: the resource.
 
     Raises:
-        ValueError: the limit is not a positive amount.
+        FindingsError: the limit is not a positive amount.
     """
 
     def __init__(
@@ -49,7 +51,10 @@ class SpendBudget(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         if monthly_limit_usd <= 0:
-            raise ValueError(f"{self.node.path}.monthly_limit_usd: {monthly_limit_usd} is not a positive amount in USD")
+            subject = f"{self.node.path}.monthly_limit_usd"
+            raise FindingsError(
+                [finding("UC-API-008", subject, f"{monthly_limit_usd} is not a positive amount in USD")]
+            )
         subscribers = [budgets.CfnBudget.SubscriberProperty(subscription_type="SNS", address=topic.topic_arn)]
         self.budget = budgets.CfnBudget(
             self,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
-from ultracluster.facts.s3 import storage_class
+from ultracluster.facts.s3 import StorageClassFacts, storage_class
 from ultracluster.findings import Finding, finding, raise_if_errors
 from ultracluster.plan.decision import Decision
 from ultracluster.plan.paths import check_choice, check_prefix, lies_within
@@ -167,7 +167,7 @@ def _transitions(request: BucketRequest) -> tuple[Transition, ...]:
 
 
 def _check_transitions(transitions: tuple[Transition, ...], subject: str) -> Iterator[Finding]:
-    least = 0
+    least, before = 0, None
     for index, transition in enumerate(transitions):
         where = f"{subject}.transitions[{index}]"
         facts = storage_class(transition.storage_class)
@@ -176,14 +176,7 @@ def _check_transitions(transitions: tuple[Transition, ...], subject: str) -> Ite
                 "UC-STG-001", f"{where}.storage_class", f"{transition.storage_class!r} is not a storage class of S3"
             )
             continue
-        if not facts.readable_at_once:
-            yield finding(
-                "UC-DRA-011",
-                f"{where}.storage_class",
-                f"{transition.storage_class} of the whole bucket: reading an object fails until it is restored",
-                "use INTELLIGENT_TIERING, STANDARD_IA or GLACIER_IR, or archive a prefix that is not linked "
-                "(archived_prefixes)",
-            )
+        yield from _check_class(facts, before, where)
         least = max(least, facts.earliest_days)
         if transition.after_days < least:
             yield finding(
@@ -192,7 +185,27 @@ def _check_transitions(transitions: tuple[Transition, ...], subject: str) -> Ite
                 f"{transition.after_days} days is too early for {transition.storage_class}",
                 f"use {least} days or more",
             )
-        least = transition.after_days + max(facts.stay_days, 1)
+        least, before = transition.after_days + max(facts.stay_days, 1), facts
+
+
+def _check_class(facts: StorageClassFacts, before: StorageClassFacts | None, where: str) -> Iterator[Finding]:
+    """A class that a life-cycle rule can reach from the one before, and from which objects are read at once."""
+    if before is not None and facts.name not in before.moves_on_to:
+        onward = ", ".join(before.moves_on_to)
+        yield finding(
+            "UC-STG-008",
+            f"{where}.storage_class",
+            f"S3 does not move objects from {before.name} to {facts.name}",
+            f"move on to {onward}" if onward else f"end with {before.name}",
+        )
+    if not facts.readable_at_once:
+        yield finding(
+            "UC-DRA-011",
+            f"{where}.storage_class",
+            f"{facts.name} of the whole bucket: reading an object fails until it is restored",
+            "use INTELLIGENT_TIERING, STANDARD_IA or GLACIER_IR, or archive a prefix that is not linked "
+            "(archived_prefixes)",
+        )
 
 
 def _check_archived(request: BucketRequest, subject: str) -> Iterator[Finding]:

@@ -334,7 +334,8 @@ class _Review:
         # Entries that another finding names may be meant either way: they never cause a second finding.
         if expected is None or right <= expected <= right + named:
             return
-        message = f"{right} EFA devices on {self.type.name}, {expected} are expected"
+        count = right if right > expected else right + named
+        message = f"{count} EFA device{'' if count == 1 else 's'} on {self.type.name}, {expected} are expected"
         fix = "take the list that the catalogue computes" if wanted is None else f"make it {expected}"
         self.findings.append(finding("UC-EFA-002", self.subject, message, fix))
 

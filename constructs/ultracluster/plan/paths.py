@@ -6,25 +6,14 @@ from collections.abc import Iterator
 
 from ultracluster.findings import Finding, finding
 
-__all__ = ["check_choice", "check_mount_path", "check_prefix", "lies_within"]
+__all__ = ["SYSTEM_PATHS", "check_choice", "check_mount_path", "check_prefix", "lies_within"]
 
-# Mounting over one of these hides what the image needs to start.
-_SYSTEM_PATHS = (
-    "/",
-    "/bin",
-    "/boot",
-    "/dev",
-    "/etc",
-    "/home",
-    "/lib",
-    "/proc",
-    "/root",
-    "/run",
-    "/sbin",
-    "/sys",
-    "/tmp",
-    "/usr",
-    "/var",
+# Mounting over one of these hides what the image needs to start; /scratch is the node's own local disks.
+SYSTEM_PATHS = frozenset(
+    (
+        *("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/opt", "/proc", "/root", "/run"),
+        *("/sbin", "/scratch", "/sys", "/tmp", "/usr", "/var"),
+    )
 )
 
 
@@ -38,7 +27,7 @@ def check_mount_path(path: str, *, subject: str) -> Iterator[Finding]:
             f"{path!r} is not an absolute path without special characters",
             'write it like "/fsx"',
         )
-    elif path in _SYSTEM_PATHS:
+    elif path in SYSTEM_PATHS:
         yield finding(
             "UC-STG-002",
             subject,

@@ -12,6 +12,7 @@ from ultracluster.findings import Finding, finding
 from ultracluster.plan.mime import plain
 from ultracluster.plan.node_limits import check_locked_memory, locked_memory_limits
 from ultracluster.plan.node_variables import check_variables, without_comments
+from ultracluster.plan.paths import SYSTEM_PATHS
 from ultracluster.plan.user_data_parts import part_length
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ __all__ = ["calls_extras", "check_document", "check_fields", "check_script"]
 _WORD = re.compile(r"[A-Za-z0-9._:/#+@=-]+")
 _MOUNT_PATH = re.compile(r"/[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
 _OPTION = re.compile(r"[A-Za-z0-9._:/=-]+")
-_SYSTEM = frozenset(
-    {"/boot", "/dev", "/etc", "/lib", "/proc", "/root", "/run", "/scratch", "/sys", "/tmp", "/usr", "/var"}
-)
 _EXTRAS = re.compile(r"\bamazon-linux-extras\b|\byum\S*\s.*--enable(?:repo)?[= ]\S*extras?\b")
 _ASKED = re.compile(r"(?:command -v|which|type|hash|-x|-f)\s+\S*amazon-linux-extras")
 _PLACEHOLDER = "${Token["  # how CDK writes a value that it fills in later
@@ -54,7 +52,7 @@ def _mounts(request: UserDataRequest, *, subject: str) -> Iterator[Finding]:
         where, path = f"{subject}.mounts[{index}]", mount.mount_path
         if not _MOUNT_PATH.fullmatch(path) or ".." in path.split("/"):
             yield finding("UC-NOD-022", where, f"{path!r} is no absolute path of plain names")
-        elif path in _SYSTEM:
+        elif path in SYSTEM_PATHS:
             yield finding("UC-NOD-022", where, f"{path} belongs to the system")
         if paths[path.rstrip("/")] > 1:
             yield finding("UC-NOD-022", where, f"{path} is the mount path of {paths[path.rstrip('/')]} file systems")

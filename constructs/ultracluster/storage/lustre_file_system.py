@@ -5,8 +5,8 @@ associations with S3 one after another, a log group for their events. What it co
 from creation on, used or not. What it refuses: sizes off the grid, missing tiers, EFA that would be lost, overlaps.
 
 Type, storage, EFA, subnet, key and the list of security groups cannot be changed: a change of one of them replaces the
-file system and leaves the old one behind (it is retained, with the group of its servers). Capacity grows and the tier
-moves in place.
+file system and leaves the old one behind (it is retained, with the group of its servers). Capacity grows in place, and
+so does the tier, unless the file system is EFA-enabled.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a file system stands: VPC, subnet and zone, from a `ClusterNetwork` or from a VPC and subnet of the user."""
+"""Where a file system stands: VPC, subnets and zones, from a `ClusterNetwork` or from a VPC and subnets of the user."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from ultracluster.findings import FindingsError, finding
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from aws_cdk import aws_ec2 as ec2
 
     from ultracluster.network.cluster_network import ClusterNetwork
 
-__all__ = ["Place", "place_of"]
+__all__ = ["Place", "ZonalPlace", "place_of", "zonal_place_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,3 +51,51 @@ def place_of(
         fix = "name the zone of the fleet that uses the file system most"
         raise FindingsError([finding("UC-STG-006", f"{subject}.availability_zone", message, fix)])
     return Place(vpc=network.vpc, subnet=network.storage_subnet(zone), availability_zone=zone)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ZonalPlace:
+    """VPC, zones and the subnet in each of them."""
+
+    vpc: ec2.IVpc
+    zones: tuple[str, ...]
+    network: ClusterNetwork | None
+    subnets: Mapping[str, ec2.ISubnet]
+
+    def subnet(self, zone: str) -> ec2.ISubnet:
+        """The subnet in a zone.
+
+        Raises:
+            FindingsError: there is none.
+        """
+        return self.subnets[zone] if self.network is None else self.network.storage_subnet(zone)
+
+
+def zonal_place_of(
+    subject: str,
+    *,
+    network: ClusterNetwork | None,
+    vpc: ec2.IVpc | None,
+    subnets: Mapping[str, ec2.ISubnet] | None,
+    availability_zones: tuple[str, ...] | None,
+) -> ZonalPlace:
+    """The place that the arguments name, in some or all zones.
+
+    Raises:
+        FindingsError: they contradict each other or leave the place open, or a zone has no subnet.
+    """
+    if network is not None and vpc is None and subnets is None:
+        zones = availability_zones or network.availability_zones
+        return ZonalPlace(vpc=network.vpc, zones=tuple(zones), network=network, subnets={})
+    if network is not None or vpc is None or not subnets:
+        message = "is given beside vpc or subnets" if network is not None else "is missing, and so is vpc with subnets"
+        raise FindingsError([finding("UC-STG-006", f"{subject}.network", message, "give network, or vpc and subnets")])
+    zones = availability_zones or tuple(subnets)
+    bare = [
+        finding("UC-API-001", f"{subject}.subnets", f"no subnet in {zone}", f"give one of {', '.join(subnets)}")
+        for zone in zones
+        if zone not in subnets
+    ]
+    if bare:
+        raise FindingsError(bare)
+    return ZonalPlace(vpc=vpc, zones=zones, network=None, subnets=subnets)

@@ -7,7 +7,7 @@ written. What it refuses: throughput modes that do not fit, a One Zone file syst
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import aws_cdk as cdk
@@ -23,6 +23,7 @@ from ultracluster.network.cluster_network import ClusterNetwork
 from ultracluster.plan.home import AccessPoint, HomePlan, HomeRequest, plan_home
 from ultracluster.plan.lustre import PortRange
 from ultracluster.storage.contract import Mount
+from ultracluster.storage.place import ZonalPlace, zonal_place_of
 from ultracluster.storage.removal import removal_choice
 from ultracluster.storage.security_groups import StorageSecurityGroups
 
@@ -43,7 +44,9 @@ class SharedHome(Construct):
         scope: the parent.
         construct_id: the id in the parent.
         network: the network; a mount target stands in the storage subnet of each zone.
-        availability_zones: zones that get a mount target; all zones of the network when left out.
+        vpc: VPC, with `subnets` in place of `network`.
+        subnets: for each zone name the subnet of its mount target.
+        availability_zones: zones that get a mount target; all that have a subnet when left out.
         throughput_mode: `elastic` (follows the load), `provisioned` or `bursting`.
         provisioned_throughput_mibps: MiB/s, with `provisioned` only.
         performance_mode: `generalPurpose` or `maxIO`.
@@ -85,7 +88,9 @@ class SharedHome(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        network: ClusterNetwork,
+        network: ClusterNetwork | None = None,
+        vpc: ec2.IVpc | None = None,
+        subnets: Mapping[str, ec2.ISubnet] | None = None,
         availability_zones: Sequence[str] | None = None,
         throughput_mode: str = "elastic",
         provisioned_throughput_mibps: float | None = None,
@@ -104,11 +109,18 @@ class SharedHome(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         path = self.node.path
-        zones = (one_zone,) if one_zone and availability_zones is None else availability_zones
+        wanted = (one_zone,) if one_zone and availability_zones is None else availability_zones
+        place = zonal_place_of(
+            path,
+            network=network,
+            vpc=vpc,
+            subnets=subnets,
+            availability_zones=None if wanted is None else tuple(wanted),
+        )
         plan = plan_home(
             HomeRequest(
                 name=path,
-                availability_zones=tuple(network.availability_zones if zones is None else zones),
+                availability_zones=place.zones,
                 throughput_mode=throughput_mode,
                 provisioned_throughput_mibps=provisioned_throughput_mibps,
                 performance_mode=performance_mode,
@@ -126,11 +138,11 @@ class SharedHome(Construct):
         )
         self.plan = plan
         report_warnings(self, plan.warnings)
-        self.security_groups = home_groups(self, network.vpc, plan.port, security_group, client_security_group)
+        self.security_groups = home_groups(self, place.vpc, plan.port, security_group, client_security_group)
         self.cfn_file_system = self._file_system(plan, encryption_key)
         self.cfn_file_system.apply_removal_policy(removal_policy)
         self.file_system_id = self.cfn_file_system.ref
-        self.mount_targets = {zone: self._mount_target(network, zone) for zone in plan.availability_zones}
+        self.mount_targets = {zone: self._mount_target(place, zone) for zone in plan.availability_zones}
         self.access_points = {point.name: self._access_point(point) for point in plan.access_points}
         entry = self.access_points.get(plan.mount_access_point or "")
         self.mount = home_mount(self.file_system_id, "" if entry is None else entry.ref, plan.mount_path)
@@ -201,12 +213,12 @@ class SharedHome(Construct):
             file_system_tags=[efs.CfnFileSystem.ElasticFileSystemTagProperty(key="Name", value=plan.name[:255])],
         )
 
-    def _mount_target(self, network: ClusterNetwork, zone: str) -> efs.CfnMountTarget:
+    def _mount_target(self, place: ZonalPlace, zone: str) -> efs.CfnMountTarget:
         return efs.CfnMountTarget(
             self,
             f"MountTarget-{zone}",
             file_system_id=self.file_system_id,
-            subnet_id=network.storage_subnet(zone).subnet_id,
+            subnet_id=place.subnet(zone).subnet_id,
             security_groups=[self.security_groups.servers.security_group_id],
         )
 

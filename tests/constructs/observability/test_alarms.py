@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from aws_cdk import aws_sns as sns
@@ -111,7 +112,7 @@ def test_a_fleet_that_waits_for_jobs_has_no_idle_alarm(stack, topic):
 def test_wrong_arguments_are_refused(stack, topic):
     with pytest.raises(FindingsError, match=r"Test/A\.utilization_threshold_percent: 0 is not .*UC-ALM-020"):
         FleetAlarms(stack, "A", fleet=watched(), topic=topic, utilization_threshold_percent=0)
-    with pytest.raises(ValueError, match="takes 5 actions"):
+    with pytest.raises(FindingsError, match=r"further_actions: .* takes 5 actions .*\[UC-API-009\]"):
         FleetAlarms(stack, "B", fleet=watched(), topic=topic, further_actions=[TOPIC] * 5)
 
 
@@ -224,3 +225,11 @@ def test_alarms_of_a_fleet_construct_follow_its_namespace_and_its_queues(stack, 
     assert {space for space, _, _ in watched_metrics if not space.startswith("AWS/")} == {"Team/Research"}
     queues = {dimensions["QueueName"] for space, _, dimensions in watched_metrics if space == "AWS/SQS"}
     assert queues == {fleet.interruption_queue_name, fleet.interruption_dead_letter_queue_name}
+
+
+def test_a_file_system_without_a_plan_cannot_be_watched(stack, topic):
+    unplanned = SimpleNamespace(plan=None, file_system_id="fs-0123456789abcdef0")
+    with pytest.raises(FindingsError, match=r"Test/Data\.file_system: an imported file system .*\[UC-API-010\]"):
+        LustreAlarms(stack, "Data", file_system=unplanned, topic=topic)
+    with pytest.raises(FindingsError, match=r"Test/Board\.file_systems\['data'\]: .*\[UC-API-010\]"):
+        ClusterDashboard(stack, "Board", fleet_alarms=[], file_systems={"data": unplanned})

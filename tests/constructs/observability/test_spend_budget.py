@@ -6,6 +6,7 @@ import pytest
 from support.linting import lint_errors
 from support.templates import only, references
 from ultracluster import NotificationTopic, SpendBudget
+from ultracluster.findings import FindingsError
 
 
 def test_people_are_told_at_half_most_and_all_of_the_money_and_of_the_forecast(stack, synth):
@@ -33,7 +34,9 @@ def test_people_are_told_at_half_most_and_all_of_the_money_and_of_the_forecast(s
 @pytest.mark.parametrize("amount", [0, -5])
 def test_an_amount_that_is_none_is_refused_with_its_place(stack, amount):
     topic = NotificationTopic(stack, "Oncall").topic
-    with pytest.raises(ValueError, match=rf"Test/Budget.monthly_limit_usd: {amount} is not a positive amount in USD"):
+    with pytest.raises(
+        FindingsError, match=rf"Test/Budget.monthly_limit_usd: {amount} is not a positive amount in USD.*UC-API-008"
+    ):
         SpendBudget(stack, "Budget", monthly_limit_usd=amount, topic=topic)
 
 

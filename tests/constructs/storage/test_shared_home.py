@@ -132,3 +132,26 @@ def test_an_existing_file_system_lets_clients_in_and_makes_nothing_else(stack, n
     clients = stack.get_logical_id(home.security_groups.cfn_clients)
     assert ("in", "sg-targets", clients, 2049, 2049) in rules(template)
     assert home.mount.slots == {"file_system_id": "fs-0123456789abcdef0", "access_point_id": ""}
+
+
+def test_a_plain_vpc_with_a_subnet_per_zone(stack, network, synth) -> None:
+    subnets = {zone: network.storage_subnet(zone) for zone in ("us-east-1a", "us-east-1b")}
+    home = SharedHome(stack, "Home", vpc=network.vpc, subnets=subnets)
+    assert list(home.mount_targets) == ["us-east-1a", "us-east-1b"]
+    targets = all_properties(synth(stack), "AWS::EFS::MountTarget")
+    assert [each["SubnetId"] for each in targets] == ["subnet-storageus-east-1a", "subnet-storageus-east-1b"]
+
+
+def test_the_place_is_named_once_and_has_a_subnet_in_each_zone(stack, network) -> None:
+    subnets = {"us-east-1a": network.storage_subnet("us-east-1a")}
+    for arguments in (
+        {},
+        {"network": network, "vpc": network.vpc},
+        {"network": network, "subnets": subnets},
+        {"vpc": network.vpc},
+        {"vpc": network.vpc, "subnets": {}},
+    ):
+        with pytest.raises(FindingsError, match=r"\.network: .*give network, or vpc and subnets \[UC-STG-006\]"):
+            SharedHome(cdk.Stack(), "Home", **arguments)
+    with pytest.raises(FindingsError, match=r"Home\.subnets: no subnet in us-east-1b; .*\[UC-API-001\]"):
+        SharedHome(stack, "Home", vpc=network.vpc, subnets=subnets, availability_zones=["us-east-1a", "us-east-1b"])
