@@ -14,7 +14,8 @@ from support.templates import launch_template_data, only, resources
 from ultracluster.facts.instances import catalog
 from ultracluster.findings import FindingsError
 from ultracluster.fleet.training_fleet import TrainingFleet
-from ultracluster.plan.images import Al2023
+from ultracluster.plan.capacity import CapacityBlock
+from ultracluster.plan.images import Al2023, Ami
 from ultracluster.plan.network_interfaces import InterfaceLayout, NetworkInterface
 
 
@@ -162,3 +163,22 @@ def test_c10_the_self_egress_rule_is_not_swallowed(app, stack, synth):
         assert template["Resources"][made]["Properties"]["IpProtocol"] == "-1"
     metadata = json.dumps([entry.data for node in app.node.find_all() for entry in node.node.metadata], default=str)
     assert "Ignoring Egress rule" not in metadata
+
+
+def test_c12_gb200_puts_device_0_on_its_odd_cards_and_no_efa_on_card_0(stack, synth):
+    zone = "us-east-1-dfw-2a"
+    TrainingFleet(
+        stack,
+        "Train",
+        network=imported_network(stack, zone),
+        instance_type="p6e-gb200.36xlarge",
+        count=2,
+        capacity=CapacityBlock(reservation_id="cr-0123456789abcdef0"),
+        image=Ami(ami_id="ami-0123456789abcdef0", os="al2023", root_device_name="/dev/xvda"),
+    )
+    entries = data_of(synth(stack))["NetworkInterfaces"]
+    odd = [entry for entry in entries if entry["NetworkCardIndex"] % 2]
+    assert odd
+    assert {entry["DeviceIndex"] for entry in odd} == {0}
+    assert {kind(entry) for entry in odd} == {"efa-only"}
+    assert all(entry["NetworkCardIndex"] for entry in efa_entries(entries))

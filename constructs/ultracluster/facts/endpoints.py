@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
-__all__ = ["EndpointFacts", "default_endpoints", "endpoint_facts", "services_on_other_ports"]
+__all__ = ["EndpointFacts", "default_endpoints", "endpoint_facts", "endpoint_services", "services_on_other_ports"]
+
+SERVICES_FILE = Path(__file__).with_name("data") / "endpoint_services.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,12 @@ def default_endpoints() -> tuple[str, ...]:
 def services_on_other_ports() -> frozenset[str]:
     """The services whose interface endpoints are not called over HTTPS alone."""
     return frozenset(_document()["other_ports"]["value"])
+
+
+@cache
+def endpoint_services() -> frozenset[str]:
+    """Last parts of the names of all interface endpoint services of AWS that are on record."""
+    return frozenset(json.loads(SERVICES_FILE.read_text(encoding="utf-8"))["services"])
 
 
 def _read(service: str, row: Mapping[str, object]) -> EndpointFacts:

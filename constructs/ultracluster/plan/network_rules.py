@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
 from ultracluster.facts.compute_limits import limit
-from ultracluster.facts.endpoints import default_endpoints, endpoint_facts
+from ultracluster.facts.endpoints import default_endpoints, endpoint_facts, endpoint_services
 from ultracluster.findings import Finding, finding
+from ultracluster.plan.references import is_unresolved
 from ultracluster.plan.zones import check_availability_zones
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ def network_findings(request: NetworkRequest, subject: str) -> tuple[Finding, ..
         fix = f"use 0 to {len(request.availability_zones)}"
         found.append(finding("UC-API-113", f"{subject}.nat_gateways", message, fix))
     found.extend(_check_way_out(request, subject))
+    found.extend(_check_services(request, subject))
     found.extend(_check_block(request, subject))
     return tuple(found)
 
@@ -71,6 +74,18 @@ def _check_way_out(request: NetworkRequest, subject: str) -> Iterable[Finding]:
         message = f"no NAT gateway and no endpoint of {', '.join(missing)}: {endpoint_facts()[missing[0]].without_it}"
         fix = f"add {', '.join(missing)}, leave the list out, or give the network a NAT gateway"
         yield finding("UC-API-117", f"{subject}.interface_endpoints", message, fix)
+
+
+def _check_services(request: NetworkRequest, subject: str) -> Iterable[Finding]:
+    """A misspelt service fails the deployment only when the VPC stands; a younger one than our list is possible."""
+    known = endpoint_services() if request.interface_endpoints else frozenset()
+    for index, service in enumerate(request.interface_endpoints or ()):
+        if service in known or is_unresolved(service):
+            continue
+        near = get_close_matches(service, known, n=1)
+        fix = f"did you mean {near[0]}?" if near else ""
+        message = f"{service!r} is no service of AWS PrivateLink on record"
+        yield finding("UC-API-119", f"{subject}.interface_endpoints[{index}]", message, fix)
 
 
 def _check_demand_zones(request: NetworkRequest, subject: str) -> Iterable[Finding]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ultracluster.facts.endpoints import default_endpoints, endpoint_facts
+import runpy
+from pathlib import Path
+
+from ultracluster.facts.endpoints import default_endpoints, endpoint_facts, endpoint_services
 
 
 def test_each_endpoint_says_who_calls_it_and_where_that_is_documented():
@@ -21,3 +24,13 @@ def test_what_every_node_calls_is_made_and_nothing_else():
 def test_default_endpoints_come_first():
     flags = [facts.default for facts in endpoint_facts().values()]
     assert flags == sorted(flags, reverse=True)
+
+
+def test_every_endpoint_of_ours_is_a_service_on_record():
+    assert set(endpoint_facts()) <= endpoint_services()
+
+
+def test_the_services_on_record_are_those_of_the_installed_cdk():
+    """Run `python scripts/refresh_endpoint_services.py` when this fails."""
+    path = Path(__file__).parents[3] / "scripts" / "refresh_endpoint_services.py"
+    assert endpoint_services() == frozenset(runpy.run_path(str(path))["service_names"]())

@@ -235,3 +235,13 @@ def test_without_nat_what_nodes_call_has_an_endpoint(options, missing):
     found = check(**options)
     assert ids(found) == ([] if missing is None else ["UC-API-117"])
     assert all(f"no endpoint of {missing}: " in one.message for one in found)
+
+
+def test_a_misspelt_endpoint_service_is_told_with_its_place_and_the_nearest_one():
+    found = check(interface_endpoints=("ssm", "ssm-messages", "qqqq", "${Token[TOKEN.1]}"))
+    assert ids(found) == ["UC-API-119", "UC-API-119"]
+    assert str(found[0]) == (
+        "network.interface_endpoints[1]: 'ssm-messages' is no service of AWS PrivateLink on record; "
+        "did you mean ssmmessages? [UC-API-119]"
+    )
+    assert found[1].fix.startswith("take the last part of the service name")
