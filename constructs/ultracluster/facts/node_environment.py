@@ -1,12 +1,12 @@
-"""Reader of `data/node_environment.json`: the smallest environment of a node, every row with its reason."""
+"""What rules hold scripts of nodes against: variables, limits, timers, clocks; out of `data/node_tuning.json`."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, cast
+
+from ultracluster.facts.node_tuning import tuning_document, tuning_rows
 
 __all__ = [
     "EnvironmentRow",
@@ -19,8 +19,6 @@ __all__ = [
     "restarting_units",
     "time_sources",
 ]
-
-DATA_FILE = Path(__file__).with_name("data") / "node_environment.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,23 +46,25 @@ class EnvironmentRow:
     efa: bool
 
 
-@cache
-def _document() -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(DATA_FILE.read_text(encoding="utf-8"))
-    return document
+_KINDS = ("variable", "limit", "timer")
 
 
 @cache
 def environment_rows() -> tuple[EnvironmentRow, ...]:
-    """All rows, in the order of the file."""
-    rows = _document()["rows"]
+    """All rows of these kinds, in the order of the file."""
     return tuple(
         EnvironmentRow(
-            **{key: value for key, value in row.items() if key != "scope"},
-            vendor=row["scope"].get("vendor"),
-            efa=row["scope"].get("efa", False),
+            kind=cast("Literal['variable', 'limit', 'timer']", row.kind),
+            name=row.name,
+            value=row.value,
+            reason=row.reason,
+            source=row.source[0],
+            confidence=row.confidence,
+            vendor=row.scope.get("vendor"),
+            efa=row.scope.get("efa", False),
         )
-        for row in rows
+        for row in tuning_rows()
+        if row.kind in _KINDS
     )
 
 
@@ -94,30 +94,30 @@ class ForbiddenVariable:
 @cache
 def forbidden_variables() -> tuple[ForbiddenVariable, ...]:
     """Variables that no node may get, in the order of the file."""
-    rows = _document()["never"]
+    rows = tuning_document()["never"]
     return tuple(ForbiddenVariable(**row | {"needed_on": tuple(row.get("needed_on", ()))}) for row in rows)
 
 
 def locked_memory_floor() -> int:
     """The smallest limit of locked memory that EFA works with, in bytes."""
-    return int(_document()["locked_memory_floor"]["gib"]) * 2**30
+    return int(tuning_document()["locked_memory_floor"]["gib"]) * 2**30
 
 
 def restarting_units() -> tuple[str, ...]:
     """Units that install updates and restart services on their own."""
-    return tuple(_document()["restarting_units"]["value"])
+    return tuple(tuning_document()["restarting_units"]["value"])
 
 
 def time_sources() -> tuple[str, ...]:
     """Addresses of Amazon Time Sync."""
-    return tuple(_document()["time_sources"]["value"])
+    return tuple(tuning_document()["time_sources"]["value"])
 
 
 def highest_collective_floor() -> float:
     """The largest share of the line rate that a collective can be held to."""
-    return float(_document()["collective_floor"]["of_line_rate"])
+    return float(tuning_document()["collective_floor"]["of_line_rate"])
 
 
 def least_collective_message() -> int:
     """The smallest message in bytes for which a collective can be held to a floor."""
-    return int(_document()["collective_floor"]["least_message_gib"]) * 2**30
+    return int(tuning_document()["collective_floor"]["least_message_gib"]) * 2**30
