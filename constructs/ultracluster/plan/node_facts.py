@@ -13,6 +13,7 @@ from ultracluster.facts.agent_metrics import agent_facts
 from ultracluster.facts.instance_type import InstanceType
 from ultracluster.facts.instances import catalog
 from ultracluster.facts.node_packages import node_packages
+from ultracluster.facts.node_tuning import tuning_rows
 from ultracluster.facts.nvidia_xid import critical_xids, xid_actions
 from ultracluster.facts.nvlink import nvlinks
 
@@ -73,9 +74,16 @@ def _packages() -> dict[str, Any]:
     }
 
 
+def _tuning() -> list[dict[str, Any]]:
+    """Without what only readers need: reasons and sources."""
+    keys = ("id", "kind", "name", "value", "scope", "opt_in")
+    return [{**{key: getattr(row, key) for key in keys}, "stages": list(row.stages)} for row in tuning_rows()]
+
+
 # One line per section; each is a function above.
-_SECTIONS: Mapping[str, Callable[[], dict[str, Any]]] = {
+_SECTIONS: Mapping[str, Callable[[], Any]] = {
     "types": _types,
     "xid": _xid,
     "packages": _packages,
+    "tuning": _tuning,
 }
