@@ -48,14 +48,17 @@ class Imds:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        self._socket: socket.socket | None = None
         address = endpoint or os.environ.get("ULTRACLUSTER_IMDS") or ENDPOINT
         host = address.split("//")[-1].rstrip("/")
         name, _, port = host.rpartition(":") if host.rpartition(":")[2].isdigit() else (host, "", "80")
         self._host, self._address = host, (name.strip("[]"), int(port))
         self._timeout_s, self._attempts = timeout_s, attempts
         self._clock, self._sleep = clock, sleep
-        self._socket: socket.socket | None = None
         self._token, self._renew_at = "", 0.0
+
+    def __del__(self) -> None:
+        self.close()
 
     def get(self, path: str) -> str | None:
         """A value, or None when the service has none under this name (404).
