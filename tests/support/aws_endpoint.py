@@ -12,6 +12,7 @@ import argparse
 import http.server
 import json
 import re
+import ssl
 import sys
 import threading
 import time
@@ -69,6 +70,7 @@ class AwsEndpoint:
         objects: path to content of S3.
         faults: per action what happens instead, first come first served: a status, or one of the words above.
         completed: life-cycle actions that are through; a second completion is an error, as with AWS.
+        tls: certificate and key, for `https`; plain `http` without.
     """
 
     calls: list[Call] = field(default_factory=list)
@@ -78,12 +80,17 @@ class AwsEndpoint:
     completed: set[tuple[str, str]] = field(default_factory=set)
     bind: str = "127.0.0.1"
     port: int = 0
+    tls: ssl.SSLContext | None = None
 
     def start(self) -> AwsEndpoint:
         """Listen; `port` is the real one afterwards."""
         handler = type("Handler", (_Handler,), {"service": self})
         self._server = http.server.ThreadingHTTPServer((self.bind, self.port), handler)
         self._server.daemon_threads = True
+        if self.tls is not None:
+            self._server.socket = self.tls.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         self.port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
         return self
@@ -102,7 +109,7 @@ class AwsEndpoint:
     @property
     def url(self) -> str:
         """Its address."""
-        return f"http://{self.bind}:{self.port}"
+        return f"{'https' if self.tls else 'http'}://{self.bind}:{self.port}"
 
     def of(self, action: str) -> list[dict[str, Any]]:
         """Parameters of the calls of one action that were carried out."""

@@ -14,6 +14,7 @@ import http.server
 import json
 import re
 import secrets
+import socket
 import sys
 import threading
 import time
@@ -24,6 +25,7 @@ ACCESS_KEY = "ASIATESTTESTTESTTEST"
 SECRET_KEY = "secret/of+the+test"
 SESSION_TOKEN = "session-token=="
 _LONGEST_TOKEN_S = 21600
+_HOPS = 64
 _VERSION = re.compile(r"/(?:latest|\d{4}-\d\d-\d\d)/(.*)")
 
 
@@ -92,6 +94,7 @@ class ImdsServer:
         values: path below `latest/` to text; a path that is absent gives 404, a folder lists its names.
         faults: what goes wrong at the moment.
         requests: what was asked.
+        hop_limit: how many hops the answer with a token survives, as HttpPutResponseHopLimit.
     """
 
     values: dict[str, str] = field(default_factory=instance_values)
@@ -99,6 +102,7 @@ class ImdsServer:
     requests: list[Request] = field(default_factory=list)
     bind: str = "127.0.0.1"
     port: int = 0
+    hop_limit: int = 1
     _tokens: dict[str, float] = field(default_factory=dict)
 
     def start(self) -> ImdsServer:
@@ -206,6 +210,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             return
         data = body.encode()
+        # It stays until the next request, so that what is sent again is no more far-reaching.
+        hops = self.service.hop_limit if self.command == "PUT" else _HOPS
+        self.connection.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, hops)
         self.send_response(status)
         self.send_header("Content-Type", "text/plain")
         self.send_header("Content-Length", str(len(data)))
