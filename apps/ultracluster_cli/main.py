@@ -22,6 +22,7 @@ COMMANDS = {
     "check": ("ultracluster_cli.check:check", "Judge CloudFormation templates of training infrastructure."),
     "catalog": ("ultracluster_cli.catalog:catalog", "Show instance types: accelerators, network cards, prices."),
     "rules": ("ultracluster_cli.rules:rules", "List the rules behind the findings, or explain one."),
+    "topology": ("ultracluster_cli.topology:topology", "Write the network topology of instances for schedulers."),
     "local": ("ultracluster_cli.local:local", "Deploy a cluster file into an AWS on this machine."),
 }
 

@@ -39,7 +39,7 @@ def test_help_lists_the_commands_and_the_exit_statuses(flag):
     done = run(flag)
     assert done.exit_code == 0
     names = re.findall(r"^  (\w+)  +\S", done.output.partition("Commands:")[2], re.MULTILINE)
-    assert names == list(COMMANDS) == ["init", "plan", "check", "catalog", "rules", "local"]
+    assert names == list(COMMANDS) == ["init", "plan", "check", "catalog", "rules", "topology", "local"]
     assert "0 clean, 1 findings, 2 bad usage" in done.output
 
 
@@ -69,7 +69,7 @@ def test_every_command_exists_and_its_own_help_agrees_with_the_list(name):
     [
         ("catalgo", "No such command 'catalgo'. Did you mean 'catalog'?"),
         ("plans", "Did you mean 'plan'?"),
-        ("deploy", "There are init, plan, check, catalog, rules, local."),
+        ("deploy", "There are init, plan, check, catalog, rules, topology, local."),
     ],
 )
 def test_a_wrong_command_is_answered_with_the_near_ones(wrong, answer):

@@ -112,12 +112,21 @@ def _json_names(text: str) -> dict[str, str]:
     except ValueError as error:
         raise TopologyError(f"the names are no JSON ({error}); give an object of instance id to name") from error
     if isinstance(document, dict) and "Reservations" in document:
-        instances = [each for group in document["Reservations"] for each in group.get("Instances", ())]
-        named = {each["InstanceId"]: str(each.get("PrivateDnsName") or "").split(".")[0] for each in instances}
-        return {instance: name for instance, name in named.items() if name}
-    if isinstance(document, dict) and all(isinstance(name, str) and name for name in document.values()):
+        named = {each.get("InstanceId"): each.get("PrivateDnsName") for each in _described(document["Reservations"])}
+        return {key: name.split(".")[0] for key, name in named.items() if isinstance(key, str) and _is_name(name)}
+    if isinstance(document, dict) and all(map(_is_name, document.values())):
         return dict(document)
     raise TopologyError("the names are no object of texts; give instance id to name")
+
+
+def _described(groups: Any) -> Iterable[Mapping[str, Any]]:  # noqa: ANN401 - any JSON
+    for group in groups if isinstance(groups, list) else ():
+        instances = group.get("Instances") if isinstance(group, dict) else None
+        yield from (each for each in (instances if isinstance(instances, list) else ()) if isinstance(each, dict))
+
+
+def _is_name(name: Any) -> bool:  # noqa: ANN401 - any JSON
+    return isinstance(name, str) and bool(name)
 
 
 def _line_names(text: str) -> dict[str, str]:

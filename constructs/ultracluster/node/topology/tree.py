@@ -95,7 +95,7 @@ def _roots(ordered: Iterable[Instance]) -> list[Switch]:
             switch.hosts.append(each.name)
     for _, switch in made.values():
         if switch.children and switch.hosts:
-            switch.children.append(Switch(_free(switch.name + _HOSTS, made), hosts=switch.hosts))
+            switch.children.insert(0, Switch(_free(switch.name + _HOSTS, made), hosts=switch.hosts))
             switch.hosts = []
     return roots
 
