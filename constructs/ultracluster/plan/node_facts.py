@@ -6,15 +6,18 @@ A program reads a section through `Node.facts`; nothing of it stands in a `.py` 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
 from ultracluster.facts.agent_metrics import agent_facts
 from ultracluster.facts.instance_type import InstanceType
 from ultracluster.facts.instances import catalog
+from ultracluster.facts.node_environment import forbidden_variables, locked_memory_floor
+from ultracluster.facts.node_health import collective_facts, fabric_software, health_facts
 from ultracluster.facts.node_packages import node_packages
 from ultracluster.facts.node_tuning import tuning_rows
-from ultracluster.facts.nvidia_xid import critical_xids, xid_actions
+from ultracluster.facts.nvidia_xid import critical_xids, xid_actions, xid_meanings
 from ultracluster.facts.nvlink import nvlinks
 
 __all__ = ["node_facts", "type_facts"]
@@ -59,7 +62,17 @@ def _types() -> dict[str, Any]:
 
 
 def _xid() -> dict[str, Any]:
-    return {"actions": {str(xid): action for xid, action in xid_actions().items()}, "critical": list(critical_xids())}
+    return {
+        "actions": {str(xid): action for xid, action in xid_actions().items()},
+        "meanings": {str(xid): meaning for xid, meaning in xid_meanings().items()},
+        "critical": list(critical_xids()),
+    }
+
+
+def _fabric() -> dict[str, Any]:
+    """Least versions of what EFA needs, variables that cost it, and the least limit of locked memory in bytes."""
+    never = [{**asdict(row), "needed_on": list(row.needed_on)} for row in forbidden_variables()]
+    return {"software": fabric_software(), "never": never, "locked_memory": locked_memory_floor()}
 
 
 def _packages() -> dict[str, Any]:
@@ -84,6 +97,9 @@ def _tuning() -> list[dict[str, Any]]:
 _SECTIONS: Mapping[str, Callable[[], Any]] = {
     "types": _types,
     "xid": _xid,
+    "fabric": _fabric,
+    "health": health_facts,
+    "collectives": collective_facts,
     "packages": _packages,
     "tuning": _tuning,
 }
