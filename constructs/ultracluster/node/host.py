@@ -85,6 +85,7 @@ class Node:
         self.environ = dict(os.environ if environ is None else environ)
         self.root = Path(root or self.environ.get("ULTRACLUSTER_ROOT") or "/")
         self.clock, self.sleep, self.program = clock, sleep, program
+        self.log: Path | None = None
         self._settings, self._facts, self._imds = settings, facts, imds
 
     def path(self, absolute: str) -> Path:
@@ -131,8 +132,12 @@ class Node:
         return self._imds
 
     def say(self, message: str) -> None:
-        """One line to the journal."""
+        """One line to the journal, and to the log where there is one."""
         print(f"ultracluster {self.program}: {message}", file=sys.stderr, flush=True)
+        if self.log is not None:
+            self.log.parent.mkdir(parents=True, exist_ok=True)
+            with self.log.open("a", encoding="utf-8") as log:
+                log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} ultracluster: {message}\n")
 
     def tool(self, name: str) -> str | None:
         """Where a command is; None when it is not on this node."""

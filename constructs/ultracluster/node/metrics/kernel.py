@@ -18,7 +18,7 @@ def watch(settings: dict[str, Any]) -> None:
     log.setLevel(logging.INFO)
     log.propagate = False
     log.addHandler(logging.handlers.RotatingFileHandler(settings["kernel_log"], maxBytes=10**7, backupCount=1))
-    seen = Path(settings.get("seen", "/run/ultracluster-kernel"))
+    seen = Path(settings.get("seen", "/run/ultracluster/kernel-seen"))
     since = ["-n", "0"] if seen.exists() else ["--no-tail"]
     command = ["journalctl", "-kf", "-o", "short-iso", *since]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as journal:

@@ -18,7 +18,7 @@ def watch(settings: dict[str, Any]) -> None:
         "neuron_runtimes": [{"tag_filter": ".*", "metrics": [{"type": group} for group in GROUPS]}],
         "system_metrics": [{"type": "neuron_hw_counters"}],
     }
-    file = Path("/run/ultracluster-neuron.json")
+    file = Path("/run/ultracluster/neuron.json")
     file.write_text(json.dumps(setup))
     totals: dict[object, int] = {}
     with subprocess.Popen(

@@ -1,11 +1,10 @@
-"""`python3 -m metrics SETTINGS.json`: run the sources of this node until one of them ends."""
+"""The sources of this node, each in a thread, until one of them ends."""
+
+from __future__ import annotations
 
 import importlib
-import json
-import sys
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 from .statsd import send
@@ -27,7 +26,3 @@ def main(settings: dict[str, Any]) -> int:
         send("node_heartbeat", 1)
         time.sleep(settings["period_s"])
     return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(json.loads(Path(sys.argv[1]).read_text())))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-import urllib.error
 from collections import defaultdict
 from pathlib import Path
 
@@ -17,12 +17,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.bootstrap import files_of, request
+from support.bootstrap import request
+from support.imds_server import Faults, ImdsServer
+from support.machine import FakeImds
 from ultracluster.facts.agent_metrics import agent_facts
 from ultracluster.facts.nvidia_xid import critical_xids, xid_actions
-from ultracluster.node.metrics import kernel, neuron, nvidia, spot, statsd
-from ultracluster.plan.agent_config import AgentProfile, agent_configuration, node_program, published
-from ultracluster.plan.node_files import agent_profile
+from ultracluster.node import NodeError, metrics
+from ultracluster.node.imds import Imds
+from ultracluster.node.metrics import kernel, loop, neuron, nvidia, spot, statsd
+from ultracluster.plan.agent_config import AgentProfile, agent_configuration, metrics_settings, published
+from ultracluster.plan.node_program import node_program
+from ultracluster.plan.node_settings import agent_profile
 
 PROFILES = [
     AgentProfile(vendor=vendor, efa=efa, nitro_version=nitro, spot=spotted)
@@ -122,9 +127,8 @@ def fake_smi(gpus=tuple(GPUS), rows=("No, No", "Yes, No", "0, 0")):
 
 @pytest.mark.parametrize("profile", PROFILES, ids=str)
 def test_program_and_agent_publish_exactly_the_table(profile, wire, monkeypatch, tmp_path):
-    settings = node_program(profile)
+    settings = metrics_settings(profile)
     monkeypatch.setattr(nvidia, "run", fake_smi())
-    monkeypatch.setattr(spot, "fetch", lambda *_, **__: "now")
     for name in settings["sources"]:
         match name:
             case "kernel":
@@ -136,7 +140,7 @@ def test_program_and_agent_publish_exactly_the_table(profile, wire, monkeypatch,
             case "neuron":
                 neuron.read(REPORT, {})
             case "spot":
-                spot.look(set())
+                spot.look(FakeImds(dict.fromkeys(spot.NOTICES, "now")), set())
     sent = {*wire, *settings["counters"], "node_heartbeat"}
     plugins, expected = configured(profile)
     assert sent == expected
@@ -198,42 +202,27 @@ def test_growth_is_never_negative_and_adds_up_until_a_reset(totals):
     assert sum(statsd.growth(known, "x", total) for total in rising) == (rising[-1] if rising else 0)
 
 
-def test_spot_notices_count_once_each_and_only_with_a_token(wire, monkeypatch):
-    answers = {
-        "api/token": "t",
-        "meta-data/spot/instance-action": None,
-        "meta-data/events/recommendations/rebalance": "{}",
-    }
-    monkeypatch.setattr(spot, "fetch", lambda path, *_, **__: answers[path])
-    seen: set = set()
-    spot.look(seen)
-    answers["meta-data/spot/instance-action"] = '{"action": "terminate"}'
-    spot.look(seen)
-    spot.look(seen)
+def test_spot_notices_count_once_each(wire):
+    with ImdsServer() as service:
+        imds, seen = Imds(service.url, attempts=1), set()
+        service.set("events/recommendations/rebalance", "{}")
+        spot.look(imds, seen)
+        service.set("spot/instance-action", '{"action": "terminate"}')
+        spot.look(imds, seen)
+        spot.look(imds, seen)
     assert wire == {"spot_rebalance_recommendations": [1], "spot_interruption_notices": [1]}
-    answers["api/token"] = None
-    spot.look(set())
-    assert wire["spot_interruption_notices"] == [1]
 
 
-def test_the_metadata_service_is_asked_in_version_2_and_its_silence_is_no_error(monkeypatch):
-    asked = []
-
-    def refuse(call, timeout):
-        asked.append(call)
-        raise urllib.error.URLError("no route")
-
-    monkeypatch.setattr(spot.urllib.request, "urlopen", refuse)
-    assert spot.fetch("api/token", "PUT", token_ttl_seconds="60") is None
-    assert asked[0].get_method() == "PUT"
-    assert {key.lower(): value for key, value in asked[0].header_items()} == {
-        "x-aws-ec2-metadata-token-ttl-seconds": "60"
-    }
+def test_a_metadata_service_that_is_silent_counts_nothing_and_is_no_error(wire):
+    with ImdsServer(faults=Faults(status=503)) as service:
+        spot.look(Imds(service.url, attempts=1), set())
+    spot.look(Imds("http://127.0.0.1:9", attempts=1), set())
+    assert wire == {}
 
 
 def test_every_xid_has_an_action_and_the_critical_ones_take_the_node_out():
     actions = xid_actions()
-    assert set(actions.values()) == {"ignore", "monitor", "reboot", "replace"}
+    assert set(actions.values()) == {"ignore", "monitor", "reboot", "isolate", "replace"}
     assert {48, 79, 95} <= set(critical_xids())
     assert not {13, 31, 43, 63} & set(critical_xids())
 
@@ -275,50 +264,48 @@ def test_the_kernel_s_messages_are_kept_and_its_xids_counted(wire, monkeypatch, 
 
 
 def test_the_shipped_program_really_sends_to_the_agent(tmp_path):
-    """As the unit starts it: the stripped files, the settings of the plan, a UDP socket in place of the agent."""
-    files = files_of()
-    home = tmp_path / "opt"
-    for path, text in files.items():
-        if path.startswith("/opt/ultracluster/metrics"):
-            file = home / path.removeprefix("/opt/ultracluster/")
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
-    settings = json.loads(files["/opt/ultracluster/metrics.json"])
+    """As the unit starts it: the packed file, the settings of the plan, a UDP socket in place of the agent."""
+    program = tmp_path / "ultracluster-node"
+    program.write_bytes(node_program().data)
+    settings = metrics_settings(agent_profile(request()))
     settings |= {"kernel_log": str(tmp_path / "kernel.log"), "seen": str(tmp_path / "seen"), "period_s": 1}
-    (home / "metrics.json").write_text(json.dumps(settings))
+    (tmp_path / "etc/ultracluster").mkdir(parents=True)
+    (tmp_path / "etc/ultracluster/node.json").write_text(json.dumps({"metrics": settings}))
     folder = fake_journal(tmp_path, KERNEL)
     smi = folder / "nvidia-smi"
     smi.write_text('#!/bin/bash\n[[ $* == *remapped* ]] && echo "No, No" || echo "1000, 81559, 1"\n')
     smi.chmod(0o755)
-    unit = files["/etc/systemd/system/ultracluster-metrics.service"]
-    command = next(line for line in unit.splitlines() if line.startswith("ExecStart=")).split("=", 1)[1].split()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as agent:
         agent.bind(("127.0.0.1", 0))
         agent.settimeout(20)
         environment = {
             "PATH": f"{folder}{os.pathsep}{os.defpath}",
             "STATSD_PORT": str(agent.getsockname()[1]),
+            "ULTRACLUSTER_ROOT": str(tmp_path),
             "CALLS": str(tmp_path / "calls"),
             "HOLD": "60",
         }
         with subprocess.Popen(
-            [sys.executable, *command[1:]], cwd=home, env=environment, start_new_session=True
-        ) as program:
+            [sys.executable, str(program), "metrics"], env=environment, start_new_session=True
+        ) as process:
             try:
                 sums: dict[str, float] = defaultdict(float)
                 while sums["node_heartbeat"] < 2 or not sums["gpu_xid_critical"]:
                     name, rest = agent.recv(512).decode().split(":")
                     sums[name] += float(rest.split("|")[0])
             finally:
-                os.killpg(program.pid, signal.SIGTERM)
+                os.killpg(process.pid, signal.SIGTERM)
     assert sums["gpu_xid_critical"] == 2
     assert sums["gpu_ecc_uncorrected"] == 1, "one error, not one per look"
     assert {"accelerator_faults", "gpu_xid_other"} <= sums.keys()
 
 
 def test_a_source_that_dies_ends_the_program_so_that_the_heartbeat_stops(wire, monkeypatch):
-    from ultracluster.node.metrics import __main__ as program
-
-    monkeypatch.setattr(program, "send", wire.send)
+    monkeypatch.setattr(loop, "send", wire.send)
     monkeypatch.setattr(kernel, "watch", lambda settings: None)
-    assert program.main({"sources": ["kernel"], "counters": [], "period_s": 0}) == 1
+    assert loop.main({"sources": ["kernel"], "counters": [], "period_s": 0}) == 1
+
+
+def test_a_node_without_settings_says_so(machine):
+    with pytest.raises(NodeError, match="have no metrics; user data writes them"):
+        metrics.run(argparse.Namespace(), machine.node())
