@@ -15,7 +15,7 @@ from ultracluster.facts.event_names import known_events, pattern_keys, watched_e
 from ultracluster.facts.instances import catalog
 from ultracluster.facts.node_environment import forbidden_variables, locked_memory_floor, restarting_units, time_sources
 
-FILES = ["agent_sections", "create_only", "dcgm", "event_names", "node_tuning"]
+FILES = ["agent_sections", "create_only", "dcgm", "event_names", "image_versions", "node_tuning"]
 
 
 @pytest.mark.parametrize("name", FILES)
