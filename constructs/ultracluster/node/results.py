@@ -7,10 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-__all__ = ["FAIL", "PASS", "SKIPPED", "UNKNOWN", "Report", "Result", "Verdicts", "worst"]
+from . import NodeError
+
+__all__ = ["FAIL", "PASS", "SKIPPED", "UNKNOWN", "Report", "Result", "UnreadableError", "Verdicts", "worst"]
 
 PASS, FAIL, UNKNOWN, SKIPPED = "pass", "fail", "unknown", "skipped"
 NONE = "none"
+
+
+class UnreadableError(NodeError):
+    """Output of a tool that is cut off or of another shape: what it would have said is unknown."""
 
 
 @dataclass(frozen=True)
