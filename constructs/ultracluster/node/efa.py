@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 
 from .host import Node
 
@@ -16,8 +16,8 @@ def devices(node: Node) -> list[str]:
     return [name for name in names if _driver(folder / name / "device/driver") == "efa"]
 
 
-def _driver(link: os.PathLike[str]) -> str:
+def _driver(link: Path) -> str:
     try:
-        return os.path.basename(os.readlink(link))
+        return link.readlink().name
     except OSError:
         return ""
