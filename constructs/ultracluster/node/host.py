@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from . import NodeError
 
@@ -39,8 +37,7 @@ class ToolTimeout(NodeError):  # noqa: N818 - reads as what it is
     """A command did not end in time and was killed with everything it started."""
 
 
-@dataclass(frozen=True)
-class Completed:
+class Completed(NamedTuple):
     """A command that ended.
 
     Attributes:
@@ -63,7 +60,7 @@ class Node:
         root: what the programs take for `/`; `ULTRACLUSTER_ROOT` or the real one by default.
         environ: environment of the commands; this process's own by default.
         settings: in place of `/etc/ultracluster/node.json`.
-        facts: in place of `facts.json` beside the program.
+        facts: in place of the tables that are packed with the program.
         imds: in place of a client of the real metadata service.
         clock: seconds that never jump.
         sleep: waits for seconds.
@@ -76,7 +73,7 @@ class Node:
         root: str | Path | None = None,
         environ: Mapping[str, str] | None = None,
         settings: dict[str, Any] | None = None,
-        facts: dict[str, Any] | None = None,
+        facts: Mapping[str, Any] | None = None,
         imds: Imds | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -104,23 +101,15 @@ class Node:
         return self._settings
 
     @property
-    def facts(self) -> dict[str, Any]:
-        """The tables that were packed with the program.
+    def facts(self) -> Mapping[str, Any]:
+        """The tables that were packed with the program, each read when it is asked for.
 
         Raises:
             NodeError: the program was not built by `ultracluster.plan.node_program`.
         """
         if self._facts is None:
-            import pkgutil
-
-            try:
-                data = pkgutil.get_data(__package__, "facts.json")
-            except OSError:
-                data = None
-            if data is None:
-                raise NodeError("facts.json is missing beside the program; run the built ultracluster-node")
-            self._facts = json.loads(data)
-        return self._facts or {}
+            self._facts = _Facts()
+        return self._facts
 
     @property
     def imds(self) -> Imds:
@@ -141,6 +130,8 @@ class Node:
 
     def tool(self, name: str) -> str | None:
         """Where a command is; None when it is not on this node."""
+        import shutil  # with all its compressors; a program that only watches does without
+
         folders = [self.environ.get("PATH", ""), *(str(self.path(folder)) for folder in TOOL_FOLDERS)]
         return shutil.which(name, path=os.pathsep.join(folders))
 
@@ -223,6 +214,32 @@ class Node:
         if not known:
             raise NodeError(f"{name} is not in the catalogue; give its record in the cluster file")
         return {"name": name, **known}
+
+
+class _Facts(Mapping[str, Any]):
+    """Sections by name: `facts/<name>.json` beside the program."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, Any] = {}
+
+    def __getitem__(self, section: str) -> Any:  # noqa: ANN401 - plain JSON
+        if section not in self._read:
+            import pkgutil
+
+            try:
+                data = pkgutil.get_data(__package__, f"facts/{section}.json")
+            except OSError:
+                data = None
+            if data is None:
+                raise NodeError(f"facts/{section}.json is missing beside the program; run the built ultracluster-node")
+            self._read[section] = json.loads(data)
+        return self._read[section]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read)
+
+    def __len__(self) -> int:
+        return len(self._read)
 
 
 def _document(path: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The tables that are packed with the programs of a node as `facts.json`: what they need of `facts/`, and no more.
+"""The tables that are packed with the programs of a node as `facts/*.json`: what they need of `facts/`, and no more.
 
 A program reads a section through `Node.facts`; nothing of it stands in a `.py` file of `node/`.
 """
@@ -17,8 +17,10 @@ from ultracluster.facts.node_environment import forbidden_variables, locked_memo
 from ultracluster.facts.node_health import collective_facts, fabric_software, health_facts
 from ultracluster.facts.node_packages import node_packages
 from ultracluster.facts.node_tuning import tuning_rows
+from ultracluster.facts.node_watch import watch_facts
 from ultracluster.facts.nvidia_xid import critical_xids, xid_actions, xid_meanings
 from ultracluster.facts.nvlink import nvlinks
+from ultracluster.plan.capacity_rules import scale_in_lead
 
 __all__ = ["node_facts", "type_facts"]
 
@@ -53,6 +55,8 @@ def type_facts(facts: InstanceType) -> dict[str, Any]:
         "scratch_gb": sum(disk.count * disk.size_gb for disk in facts.nvme_disks),
         "lustre_efa": (facts.fsx_lustre_default_efa_interfaces or 0) if facts.fsx_lustre_efa_client else None,
         "network_cards": [card.index for card in facts.network_cards],
+        # Before the end of a Capacity Block, when the fleet is scaled in.
+        "block_lead_s": int(scale_in_lead((facts,)).total_seconds()),
         "efa_cards": [card.index for card in facts.efa_cards],
     }
 
@@ -101,5 +105,6 @@ _SECTIONS: Mapping[str, Callable[[], Any]] = {
     "health": health_facts,
     "collectives": collective_facts,
     "packages": _packages,
+    "watch": watch_facts,
     "tuning": _tuning,
 }

@@ -66,8 +66,9 @@ def _entries() -> Iterator[tuple[str, bytes]]:
     for file in sorted(files, key=lambda file: file.relative_to(_SOURCE).as_posix()):
         # A checkout may turn line ends; the bytes must not depend on it.
         yield f"node/{file.relative_to(_SOURCE).as_posix()}", file.read_bytes().replace(b"\r\n", b"\n")
-    facts = json.dumps(node_facts(), sort_keys=True, separators=(",", ":"))
-    yield "node/facts.json", facts.encode()
+    # One file per section: a program reads what it needs and has no memory to spare for the rest.
+    for section, facts in sorted(node_facts().items()):
+        yield f"node/facts/{section}.json", json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
 
 
 def main() -> None:

@@ -32,8 +32,8 @@ def test_broken_settings_are_one_line(machine, text):
 
 
 def test_a_source_tree_has_no_facts_and_says_so(machine):
-    with pytest.raises(NodeError, match=r"facts\.json is missing beside the program; run the built ultracluster-node"):
-        _ = machine.node(facts=None).facts
+    with pytest.raises(NodeError, match=r"facts/types\.json is missing beside the program; run the built"):
+        _ = machine.node(facts=None).facts["types"]
 
 
 class TestRun:
