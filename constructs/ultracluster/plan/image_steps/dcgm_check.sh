@@ -1,0 +1,3 @@
+# shellcheck shell=bash
+has dcgmi || fail "DCGM is missing"
+dcgmi --version

@@ -1,0 +1,3 @@
+# shellcheck shell=bash
+read -ra arguments <<<"$TUNE_ARGUMENTS"
+"$TARGET" tune "${arguments[@]}" --check || fail "settings are not in force"
