@@ -11,6 +11,7 @@ from typing import Any
 __all__ = ["actions", "collective_facts", "fabric_software", "fault_actions", "health_facts"]
 
 DATA_FILE = Path(__file__).with_name("data") / "node_health.json"
+_SECTIONS = ("limits", "throttle_reasons", "recovery_actions", "dcgm", "measures")
 _PROSE = {"reason", "source", "confidence", "evidence"}
 
 
@@ -39,7 +40,7 @@ def health_facts() -> dict[str, Any]:
         "unfit_from": document["unfit_from"],
         "faults": dict(fault_actions()),
         "recurring": {**_bare(document["recurring"]), "faults": [row["fault"] for row in rows if row["recurs"]]},
-        **{key: _bare(document[key]) for key in ("limits", "throttle_reasons", "recovery_actions", "dcgm")},
+        **{key: _bare(document[key]) for key in _SECTIONS},
     }
 
 
