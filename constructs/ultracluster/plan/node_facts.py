@@ -13,6 +13,7 @@ from typing import Any
 from ultracluster.facts.agent_metrics import agent_facts
 from ultracluster.facts.instance_type import InstanceType
 from ultracluster.facts.instances import catalog
+from ultracluster.facts.lustre_client import lustre_client
 from ultracluster.facts.node_environment import forbidden_variables, locked_memory_floor
 from ultracluster.facts.node_health import collective_facts, fabric_software, health_facts
 from ultracluster.facts.node_packages import node_packages
@@ -97,6 +98,18 @@ def _tuning() -> list[dict[str, Any]]:
     return [{**{key: getattr(row, key) for key in keys}, "stages": list(row.stages)} for row in tuning_rows()]
 
 
+def _lustre() -> dict[str, Any]:
+    facts = lustre_client()
+    return {
+        "module_options": [asdict(row) for row in facts.module_options],
+        "parameters": [asdict(row) for row in facts.parameters],
+        "skip_osts": facts.skip_osts,
+        "skip_clients": facts.skip_clients,
+        "layouts": {name: asdict(layout) for name, layout in facts.layouts.items()},
+        "efa": {"peer_credits": facts.efa_peer_credits, "interface_probe": facts.interface_probe},
+    }
+
+
 # One line per section; each is a function above.
 _SECTIONS: Mapping[str, Callable[[], Any]] = {
     "types": _types,
@@ -105,6 +118,7 @@ _SECTIONS: Mapping[str, Callable[[], Any]] = {
     "health": health_facts,
     "collectives": collective_facts,
     "packages": _packages,
+    "lustre": _lustre,
     "watch": watch_facts,
     "tuning": _tuning,
 }
