@@ -120,6 +120,10 @@ class Node:
             self._imds = Imds(self.environ.get("ULTRACLUSTER_IMDS"))
         return self._imds
 
+    @imds.setter
+    def imds(self, client: Imds) -> None:
+        self._imds = client
+
     def say(self, message: str) -> None:
         """One line to the journal, and to the log where there is one."""
         print(f"ultracluster {self.program}: {message}", file=sys.stderr, flush=True)
