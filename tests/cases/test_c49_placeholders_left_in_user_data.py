@@ -42,9 +42,8 @@ def test_values_arrive_and_shell_variables_survive(stack, synth) -> None:
     template = synth(stack)
     known = {"DnsName": "fs-9.fsx.us-east-1.amazonaws.com"}
     files = written_files(user_data(template, data_of(template), known))
-    assert "fs-9.fsx.us-east-1.amazonaws.com@tcp:/abcdef" in files["/etc/ultracluster/node.env"]
+    assert "fs-9.fsx.us-east-1.amazonaws.com@tcp:/abcdef" in files["/etc/ultracluster/node.json"]
     assert files["/opt/ultracluster/user-script"] == SCRIPT
-    assert "${ROOT:-}" in files["/opt/ultracluster/node.sh"]
 
 
 def test_no_placeholder_names_a_value_of_the_template(stack, synth) -> None:

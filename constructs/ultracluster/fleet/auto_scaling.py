@@ -18,7 +18,7 @@ from constructs import Construct
 
 from ultracluster.fleet import defaults
 from ultracluster.plan.fleet import FleetPlan
-from ultracluster.plan.names import LAUNCH_HOOK
+from ultracluster.plan.names import LAUNCH_HOOK, TERMINATE_HOOK
 from ultracluster.plan.spot import SpotPlan
 
 __all__ = ["auto_scaling_group", "scheduled_scale_in"]
@@ -139,7 +139,7 @@ def _launch_hook() -> autoscaling.CfnAutoScalingGroup.LifecycleHookSpecification
 
 def _terminate_hook() -> autoscaling.CfnAutoScalingGroup.LifecycleHookSpecificationProperty:
     return _Group.LifecycleHookSpecificationProperty(
-        lifecycle_hook_name=defaults.TERMINATE_HOOK,
+        lifecycle_hook_name=TERMINATE_HOOK,
         lifecycle_transition="autoscaling:EC2_INSTANCE_TERMINATING",
         default_result="CONTINUE",
         heartbeat_timeout=defaults.TERMINATE_HOOK_TIMEOUT_S,

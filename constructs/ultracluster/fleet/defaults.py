@@ -10,16 +10,12 @@ __all__ = [
     "LAUNCH_HOOK_TIMEOUT_S",
     "LOG_RETENTION_DAYS",
     "MAX_GROUPS_PER_INTERFACE",
-    "TERMINATE_HOOK",
     "TERMINATE_HOOK_TIMEOUT_S",
 ]
 
 LAUNCH_HOOK_TIMEOUT_S: Final = 1800
 """Longest bootstrap: boot of a many-GPU node, packages, mounts and the user's script. A node that is silent for longer
 is abandoned, that is, terminated and replaced."""
-
-TERMINATE_HOOK: Final = "ultracluster-terminate"
-"""Holds a node that is about to be scaled in, so that a handler can end its work; it goes on by itself in time."""
 
 TERMINATE_HOOK_TIMEOUT_S: Final = 300
 """What lies between the scheduled scale-in of a Capacity Block (35 minutes before its end) and the moment at which EC2

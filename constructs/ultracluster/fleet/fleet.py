@@ -19,7 +19,6 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sns as sns
-from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from ultracluster.acknowledge import acknowledge, report_warnings
@@ -30,8 +29,9 @@ from ultracluster.fleet.bootstrap import mount_request, mount_slots, mounts_over
 from ultracluster.fleet.defaults import LOG_RETENTION_DAYS
 from ultracluster.fleet.launch_template import NodeParts, launch_template
 from ultracluster.fleet.metrics import group_metric, node_metric
-from ultracluster.fleet.role import NodeAccess, node_policy, node_role
-from ultracluster.fleet.user_data import render_user_data
+from ultracluster.fleet.role import NodeAccess, attach_policy, node_actions, node_policy, node_role
+from ultracluster.fleet.stack_wide import image_parameter, stack_wide
+from ultracluster.fleet.user_data import PROGRAM, render_user_data
 from ultracluster.fleet.volume_key import allow_auto_scaling
 from ultracluster.fleet.wildcards import acknowledge_wildcards
 from ultracluster.network.cluster_network import ClusterNetwork
@@ -68,7 +68,7 @@ class Fleet(Construct):
         auto_scaling_group_name, log_group_name, metrics_namespace: plain text, known before deployment.
         auto_scaling_group, launch_templates, role, instance_profile, log_group, efa_placement_group, scale_in: what was
             made; `scale_in` is `None` unless the end of a Capacity Block is known.
-        node_policy: what was added to an existing role; `None` for a role made here.
+        node_policy: what was added to an existing role; `None` for a role made here, and for one that took nothing.
     """
 
     def __init__(
@@ -83,6 +83,7 @@ class Fleet(Construct):
         security_groups: Sequence[ec2.ISecurityGroup] = (),
         role: iam.IRole | None = None,
         encryption_key: kms.IKey | None = None,
+        asset_key: kms.IKey | None = None,
         storage: Sequence[SharedStorage] = (),
         bucket_access: Sequence[BucketAccess] = (),
         user_data: str | None = None,
@@ -94,6 +95,7 @@ class Fleet(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._stack, self._path = cdk.Stack.of(self), self.node.path  # read once: every look crosses into the CDK
+        self._stack_wide = stack_wide(self._stack)
         self.network = network
         self.metrics_namespace = metrics_namespace
         self.auto_scaling_group_name = auto_scaling_group_name or cdk.Names.unique_resource_name(
@@ -110,7 +112,7 @@ class Fleet(Construct):
         self.efa_placement_group = efa_placement_group or self._fabric()
         self.log_group = self._log_group(log_retention_days)
         self.node_policy: iam.Policy | None = None
-        self.role = self._role(role, bucket_access)
+        self.role = self._role(role, bucket_access, asset_key)
         self.instance_profile = iam.CfnInstanceProfile(self, "InstanceProfile", roles=[self.role.role_name])
         self.launch_templates = self._launch_templates(encryption_key)
         self.auto_scaling_group = self._group(notification_topic)
@@ -213,7 +215,8 @@ class Fleet(Construct):
         group.apply_removal_policy(cdk.RemovalPolicy.DESTROY)
         return group
 
-    def _role(self, given: iam.IRole | None, buckets: Sequence[BucketAccess]) -> iam.IRole:
+    def _role(self, given: iam.IRole | None, buckets: Sequence[BucketAccess], asset_key: kms.IKey | None) -> iam.IRole:
+        common = self._stack_wide
         access = NodeAccess(
             log_group_arn=self.log_group.attr_arn,
             group_arn_pattern=self._stack.format_arn(
@@ -223,6 +226,9 @@ class Fleet(Construct):
                 arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
             ),
             metrics_namespace=self.metrics_namespace,
+            program_arn=common.program_arn,
+            program_key_arn=None if asset_key is None else asset_key.key_arn,
+            event_bus_arn=common.event_bus_arn,
             suspends_rebalancing=len(self.plan.availability_zones) > 1,
             buckets=buckets,
             mounts=self._mounts,
@@ -231,8 +237,12 @@ class Fleet(Construct):
         acknowledge_wildcards(self, document)
         if given is None:
             return node_role(self, document)
-        self.node_policy = iam.Policy(self, "NodePolicy", document=iam.PolicyDocument.from_json(document))
-        given.attach_inline_policy(self.node_policy)
+        policy, taken = attach_policy(self, given, document)
+        if taken:
+            self.node_policy = policy
+        else:
+            message = f"nothing can be added to this role; its nodes need {', '.join(node_actions(document))}"
+            report_warnings(self, [finding("UC-API-012", f"{self._path}.role", message)])
         return given
 
     def _launch_templates(self, key: kms.IKey | None) -> tuple[ec2.CfnLaunchTemplate, ...]:
@@ -254,7 +264,7 @@ class Fleet(Construct):
             key_arn=None if key is None else key.key_arn,
             tags=self._tag_manager.rendered_tags,
         )
-        slots = mount_slots(self._mounts)
+        slots = {**mount_slots(self._mounts), PROGRAM: self._stack_wide.program}
         return tuple(
             launch_template(
                 self,
@@ -262,7 +272,7 @@ class Fleet(Construct):
                 plan=self.plan,
                 layout=layout,
                 parts=parts,
-                user_data=render_user_data(self._stack, bootstrap, slots),
+                user_data=render_user_data(self._stack, bootstrap.parts, slots),
             )
             for layout, bootstrap in zip(self.plan.layouts, self.user_data_plans, strict=True)
         )
@@ -276,9 +286,7 @@ class Fleet(Construct):
             return image.ami_id or ""
         # A template parameter, once per stack and image: resolved at deployment, so all nodes until the next one agree.
         acknowledge(self, {"UC-IMG-010": _NEWEST_IMAGE})
-        return ssm.StringParameter.value_for_typed_string_parameter_v2(
-            self, image.ssm_parameter, ssm.ParameterValueType.AWS_EC2_IMAGE_ID
-        )
+        return image_parameter(self._stack, image.ssm_parameter)
 
     def _group(self, topic: sns.ITopic | None) -> autoscaling.CfnAutoScalingGroup:
         zones = self.plan.availability_zones

@@ -1,4 +1,4 @@
-"""The role of the nodes: what the bootstrap, the agents and the job need, and nothing else.
+"""The role of the nodes: what their programs, the agents and the job need, and nothing else.
 
 No managed policy is attached. `AmazonSSMManagedInstanceCore` would let every node read every parameter of the account
 and run inventory, patching and associations; a session needs five actions of it.
@@ -14,10 +14,11 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from ultracluster.fleet.bucket_policy import bucket_statements
+from ultracluster.plan.names import EVENT_SOURCE
 from ultracluster.storage.bucket_access import BucketAccess
 from ultracluster.storage.contract import Mount
 
-__all__ = ["NodeAccess", "node_policy", "node_role"]
+__all__ = ["NodeAccess", "attach_policy", "node_actions", "node_policy", "node_role"]
 
 Statement = dict[str, object]
 
@@ -30,6 +31,9 @@ class NodeAccess:
         log_group_arn: the fleet's own log group, with `:*` for its streams.
         group_arn_pattern: ARN of the fleet's own Auto Scaling group; the id in its middle is not known beforehand.
         metrics_namespace: the only CloudWatch namespace that nodes may publish in.
+        program_arn: the object that holds the programs of the nodes.
+        program_key_arn: customer key that the object is encrypted with, if nodes have to be allowed to use it.
+        event_bus_arn: the default event bus, on which nodes say what happens to them.
         suspends_rebalancing: whether nodes suspend zone rebalancing of their group (fleets over several zones).
         buckets: buckets and prefixes.
         mounts: shared file systems; only EFS asks for permissions.
@@ -38,6 +42,9 @@ class NodeAccess:
     log_group_arn: str
     group_arn_pattern: str
     metrics_namespace: str
+    program_arn: str
+    program_key_arn: str | None
+    event_bus_arn: str
     suspends_rebalancing: bool
     buckets: Sequence[BucketAccess]
     mounts: Sequence[Mount]
@@ -48,7 +55,7 @@ def node_policy(stack: cdk.Stack, access: NodeAccess) -> dict[str, object]:
     buckets = [statement for bucket in access.buckets for statement in bucket_statements(bucket)]
     return {
         "Version": "2012-10-17",
-        "Statement": [*_agents(access), *buckets, *_file_systems(stack, access.mounts)],
+        "Statement": [*_agents(access), *_programs(access), *buckets, *_file_systems(stack, access.mounts)],
     }
 
 
@@ -60,6 +67,30 @@ def node_role(scope: Construct, document: dict[str, object]) -> iam.Role:
         assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
         inline_policies={"Node": iam.PolicyDocument.from_json(document)},
     )
+
+
+def attach_policy(scope: Construct, role: iam.IRole, document: dict[str, object]) -> tuple[iam.Policy, bool]:
+    """Give an existing role that policy.
+
+    Returns:
+        The policy, and whether the role took it: one that was imported as not to be changed ignores what is attached,
+        and so does one of another account.
+    """
+    policy = iam.Policy(scope, "NodePolicy", document=iam.PolicyDocument.from_json(document))
+    role.attach_inline_policy(policy)
+    resource = policy.node.default_child
+    taken = isinstance(resource, iam.CfnPolicy) and cdk.Stack.of(scope).resolve(resource.roles)
+    return policy, bool(taken)
+
+
+def node_actions(document: dict[str, object]) -> list[str]:
+    """What a node policy allows, in alphabetical order."""
+    statements = document["Statement"]
+    actions: set[str] = set()
+    for statement in statements if isinstance(statements, list) else ():
+        written = statement["Action"]
+        actions.update([written] if isinstance(written, str) else written)
+    return sorted(actions)
 
 
 def _agents(access: NodeAccess) -> Iterable[Statement]:
@@ -94,9 +125,22 @@ def _agents(access: NodeAccess) -> Iterable[Statement]:
     yield {
         "Sid": "OwnGroup",
         "Effect": "Allow",
-        "Action": ["autoscaling:CompleteLifecycleAction", *suspend],
+        "Action": ["autoscaling:CompleteLifecycleAction", "autoscaling:SetInstanceHealth", *suspend],
         "Resource": access.group_arn_pattern,
     }
+    yield {
+        "Sid": "OwnEvents",
+        "Effect": "Allow",
+        "Action": "events:PutEvents",
+        "Resource": access.event_bus_arn,
+        "Condition": {"StringEquals": {"events:source": EVENT_SOURCE}},
+    }
+
+
+def _programs(access: NodeAccess) -> Iterable[Statement]:
+    yield {"Sid": "OwnPrograms", "Effect": "Allow", "Action": "s3:GetObject", "Resource": access.program_arn}
+    if access.program_key_arn is not None:
+        yield {"Sid": "KeyOfPrograms", "Effect": "Allow", "Action": "kms:Decrypt", "Resource": access.program_key_arn}
 
 
 def _file_systems(stack: cdk.Stack, mounts: Sequence[Mount]) -> Iterable[Statement]:

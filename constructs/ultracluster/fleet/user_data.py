@@ -6,48 +6,80 @@ into one `Mappings` entry, and a launch template holds only what is its own and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import cast
+from weakref import WeakKeyDictionary
 
 import aws_cdk as cdk
 
-from ultracluster.plan.user_data import Shared, Slot, Text, UserDataPlan
+from ultracluster.plan.references import is_unresolved
+from ultracluster.plan.user_data_parts import Part, Shared, Slot, Text, merged
 
-__all__ = ["render_user_data"]
+__all__ = ["PROGRAM", "render_user_data"]
 
+PROGRAM = "program"
+"""The slot for the place and the digest of the programs: one value per stack, so shared where it is plain text."""
 _MAPPING = "Bootstrap"
 _SECOND_KEY = "text"
 
 
-def render_user_data(stack: cdk.Stack, plan: UserDataPlan, slots: Mapping[str, str]) -> str:
+@dataclass(slots=True)
+class _Texts:
+    """The mapping of a stack, and what is in it already: a second fleet of a kind crosses into the CDK no more."""
+
+    mapping: cdk.CfnMapping
+    name: str
+    keys: set[str] = field(default_factory=set)
+
+    def add(self, text: Shared) -> str:
+        key = text.key
+        if key not in self.keys:
+            self.mapping.set_value(key, _SECOND_KEY, text.text)
+            self.keys.add(key)
+        return key
+
+
+_known: WeakKeyDictionary[cdk.Stack, _Texts] = WeakKeyDictionary()
+
+
+def render_user_data(stack: cdk.Stack, parts: tuple[Part, ...], slots: Mapping[str, str]) -> str:
     """The user data as a launch template wants it: base64 over the joined parts.
 
     Args:
         stack: the stack of the launch template; it gets the mapping.
-        plan: the parts.
+        parts: those of the plan.
         slots: values of the slots; tokens are allowed.
 
     Raises:
         KeyError: a slot has no value.
     """
-    shared = {part.key: part.text for part in plan.parts if isinstance(part, Shared)}
-    name = _mapping(stack, shared) if shared else ""
+    texts = _texts(stack)
     joined: list[object] = []
-    for part in plan.parts:
+    for part in merged(_filled(parts, slots)):
         match part:
             case Text(text=text):
                 joined.append(text)
             case Slot(name=slot):
                 joined.append(slots[slot])
-            case Shared(key=key):
-                joined.append({"Fn::FindInMap": [name, key, _SECOND_KEY]})
+            case Shared():
+                joined.append({"Fn::FindInMap": [texts.name, texts.add(part), _SECOND_KEY]})
     return cdk.Token.as_string({"Fn::Base64": {"Fn::Join": ["", joined]}})
 
 
-def _mapping(stack: cdk.Stack, shared: Mapping[str, str]) -> str:
-    """Put the texts into the stack's mapping, which is made on first use; returns its name."""
-    found = stack.node.try_find_child(_MAPPING)
-    mapping = cdk.CfnMapping(stack, _MAPPING, lazy=False) if found is None else cast("cdk.CfnMapping", found)
-    for key, text in shared.items():
-        mapping.set_value(key, _SECOND_KEY, text)
-    return mapping.logical_id
+def _filled(parts: tuple[Part, ...], slots: Mapping[str, str]) -> Iterator[Part]:
+    for part in parts:
+        if not isinstance(part, Slot) or is_unresolved(slots[part.name]):
+            yield part
+        else:
+            value = slots[part.name]
+            yield Shared(label="Program", text=value) if part.name == PROGRAM else Text(text=value)
+
+
+def _texts(stack: cdk.Stack) -> _Texts:
+    found = _known.get(stack)
+    if found is None:
+        made = stack.node.try_find_child(_MAPPING)
+        mapping = cdk.CfnMapping(stack, _MAPPING, lazy=False) if made is None else cast("cdk.CfnMapping", made)
+        found = _known[stack] = _Texts(mapping, mapping.logical_id)
+    return found

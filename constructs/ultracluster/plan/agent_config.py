@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ultracluster.facts.agent_metrics import AgentMetric, agent_facts
 from ultracluster.facts.nvidia_xid import critical_xids
 
-__all__ = ["AgentProfile", "agent_configuration", "metric_of_role", "metrics_of_role", "node_program", "published"]
+__all__ = ["AgentProfile", "agent_configuration", "metric_of_role", "metrics_of_role", "metrics_settings", "published"]
 
 _PLUGINS = ("nvidia_gpu", "efa", "mem", "disk")
 
@@ -64,8 +64,8 @@ def metric_of_role(profile: AgentProfile, role: str) -> AgentMetric:
     return metric
 
 
-def node_program(profile: AgentProfile) -> dict[str, object]:
-    """Settings of the program that feeds the agent (`ultracluster.node.metrics`)."""
+def metrics_settings(profile: AgentProfile) -> dict[str, object]:
+    """Settings of the program that feeds the agent (`ultracluster.node.metrics`), as they stand in `node.json`."""
     facts = agent_facts()
     counters = [name for name, metric in published(profile).items() if _statsd(metric) and metric.kind == "counter"]
     return {

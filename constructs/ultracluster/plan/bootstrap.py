@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ultracluster.plan.names import LAUNCH_HOOK, log_group_name
+from ultracluster.plan.names import LAUNCH_HOOK, TERMINATE_HOOK, log_group_name
 from ultracluster.plan.user_data import MountRequest, UserDataRequest, node_type
 
 if TYPE_CHECKING:
@@ -57,13 +57,20 @@ def user_data_requests(fleet: FleetPlan, inputs: BootstrapInputs) -> Sequence[Us
             node_types=tuple(node_type(facts, efa=layout.interfaces.efa_count) for facts in layout.instance_types),
             auto_scaling_group_name=inputs.auto_scaling_group_name,
             lifecycle_hook_name=LAUNCH_HOOK,
+            terminate_hook_name=TERMINATE_HOOK,
             log_group_name=log_group_name(inputs.auto_scaling_group_name),
             metrics_namespace=inputs.metrics_namespace,
             mounts=inputs.mounts,
             spot=fleet.spot is not None,
             user_script=inputs.user_script,
             suspend_zone_rebalancing=len(fleet.availability_zones) > 1,
+            capacity_block_end=_block_end(fleet),
             os=fleet.image.os,
         )
         for layout in fleet.layouts
     ]
+
+
+def _block_end(fleet: FleetPlan) -> str:
+    end = fleet.capacity.end if fleet.capacity.kind == "capacity-block" else None
+    return "" if end is None else end.strftime("%Y-%m-%dT%H:%M:%SZ")

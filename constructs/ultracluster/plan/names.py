@@ -8,10 +8,24 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["LAUNCH_HOOK", "alarm_prefix", "auto_scaling_group_name", "interruption_queue_names", "log_group_name"]
+__all__ = [
+    "EVENT_SOURCE",
+    "LAUNCH_HOOK",
+    "TERMINATE_HOOK",
+    "alarm_prefix",
+    "auto_scaling_group_name",
+    "interruption_queue_names",
+    "log_group_name",
+]
 
 LAUNCH_HOOK: Final = "ultracluster-launch"
 """The launch life-cycle hook that a node completes when its bootstrap has found everything in order."""
+
+TERMINATE_HOOK: Final = "ultracluster-terminate"
+"""Holds a node that is about to be scaled in, so that a handler can end its work; it goes on by itself in time."""
+
+EVENT_SOURCE: Final = "ultracluster.node"
+"""Source of the events that nodes put on the default bus of their account; a node may use no other."""
 
 
 def auto_scaling_group_name(cluster: str, fleet: str) -> str:

@@ -1,23 +1,27 @@
 """User data of one launch template: what a node does between its first boot and the end of its launch life-cycle hook.
 
-The document writes the node program (`plan/boot/`), its settings and the configuration of the CloudWatch agent, then
-runs it once: environment and limits, agent, scratch, mounts, count of accelerators and EFA devices, the user's own
-script. Only when all of that is through does the node report itself as ready; anything else abandons the launch, so
-that the group replaces the node. At every later boot a unit brings scratch and Lustre networking back; mounts stand in
-fstab.
+The document writes settings, the configuration of the CloudWatch agent, the user's own script and a small program
+that fetches all others (`ultracluster/node/`, one file, checked against its digest), then starts
+`ultracluster-node boot --first`: limits and tuning, agent, scratch, mounts, fabric, health, the user's script. Only
+when all of that is through does the node report itself as ready; anything else abandons the launch, so that the group
+replaces the node. At every later boot a unit brings scratch and Lustre networking back.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from ultracluster.facts.instances import catalog
 from ultracluster.findings import Finding, raise_if_errors
 from ultracluster.plan.decision import Decision
 from ultracluster.plan.mime import MARKER, mime_parts
+from ultracluster.plan.node_facts import type_facts
 from ultracluster.plan.node_files import node_files
+from ultracluster.plan.node_settings import lustre_over_efa
 from ultracluster.plan.user_data_checks import check_document, check_fields, check_script
 from ultracluster.plan.user_data_parts import Part, Shared, Slot, Text, part_length
 
@@ -47,21 +51,21 @@ LIMIT_BYTES = 16_384
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeType:
-    """What a healthy node of one instance type shows.
+    """What the programs of a node are told of one instance type.
 
     Attributes:
         name: the EC2 name, for example `p5.48xlarge`.
-        accelerators: GPUs or Neuron devices, from the catalogue.
         efa: EFA devices that the launch template attaches to this type; 0 without EFA.
         nitro_version: generation of the Nitro card; EFA reliability counters exist from 4 on.
         lustre_efa_interfaces: EFA devices that Lustre uses on it, 0 for all; None when it can be no EFA client.
+        record: the facts of a type that the library's catalogue does not have, as JSON; empty for any other.
     """
 
     name: str
-    accelerators: int
     efa: int
     nitro_version: int
     lustre_efa_interfaces: int | None = None
+    record: str = ""
 
 
 def node_type(instance_type: InstanceType, *, efa: int) -> NodeType:
@@ -72,12 +76,13 @@ def node_type(instance_type: InstanceType, *, efa: int) -> NodeType:
         efa: EFA devices that the launch template attaches.
     """
     client = instance_type.fsx_lustre_efa_client and efa > 0
+    known = catalog().get(instance_type.name) == instance_type
     return NodeType(
         name=instance_type.name,
-        accelerators=instance_type.accelerator_count,
         efa=efa,
         nitro_version=instance_type.nitro_version or 0,
         lustre_efa_interfaces=(instance_type.fsx_lustre_default_efa_interfaces or 0) if client else None,
+        record="" if known else json.dumps(type_facts(instance_type), separators=(",", ":")),
     )
 
 
@@ -110,6 +115,7 @@ class UserDataRequest:
         node_types: the types that the launch template can start, one unless the fleet is a mixed one.
         auto_scaling_group_name: literal name of the group.
         lifecycle_hook_name: launch life-cycle hook that the node completes; empty when nothing waits for it.
+        terminate_hook_name: termination life-cycle hook that the node completes once its jobs have ended; likewise.
         log_group_name: log group of the fleet.
         metrics_namespace: CloudWatch namespace of the agent's metrics.
         mounts: shared file systems in the order in which they are mounted.
@@ -120,8 +126,9 @@ class UserDataRequest:
             log group.
         suspend_zone_rebalancing: whether the node stops its group from moving nodes between zones. CloudFormation can
             suspend that process only while it updates a group, so a fleet over several zones does it itself.
-        os: operating system of the image as in `ImagePlan.os`; empty when unknown. Only for warnings: the node program
-            finds out by itself.
+        capacity_block_end: when the node's Capacity Block ends, in UTC as `2030-01-15T11:30:00Z`; empty when unknown.
+        os: operating system of the image as in `ImagePlan.os`; empty when unknown. Only for warnings: the programs
+            find out by themselves.
     """
 
     fleet_name: str
@@ -130,12 +137,14 @@ class UserDataRequest:
     auto_scaling_group_name: str
     lifecycle_hook_name: str
     log_group_name: str
+    terminate_hook_name: str = ""
     metrics_namespace: str = "UltraCluster"
     mounts: tuple[MountRequest, ...] = ()
     scratch: bool = True
     spot: bool = False
     user_script: str | None = None
     suspend_zone_rebalancing: bool = False
+    capacity_block_end: str = ""
     os: str = ""
 
 
@@ -176,7 +185,7 @@ def check_user_data(request: UserDataRequest, *, subject: str) -> tuple[Finding,
     findings = (*check_fields(request, subject=subject), *check_script(request, subject=subject))
     if any(found.severity.stops for found in findings):
         return findings
-    files, parts, _ = _document(request)
+    files, parts = _document(request)
     return (*findings, *check_document(files, _size(parts), limit=LIMIT_BYTES, subject=subject))
 
 
@@ -191,12 +200,12 @@ def plan_user_data(request: UserDataRequest, *, subject: str) -> UserDataPlan:
         FindingsError: a value cannot be written into the script, or the document is over 16,384 bytes.
     """
     warnings = raise_if_errors(check_user_data(request, subject=subject))
-    _, parts, compressed = _document(request)
+    _, parts = _document(request)
     return UserDataPlan(
         parts=parts,
         size_upper_bound_bytes=_size(parts),
         warnings=warnings,
-        decisions=tuple(_decisions(request, _size(parts), compressed, subject=subject)),
+        decisions=tuple(_decisions(request, _size(parts), subject=subject)),
     )
 
 
@@ -205,29 +214,18 @@ def _size(parts: tuple[Part, ...]) -> int:
 
 
 @lru_cache(maxsize=16)
-def _document(request: UserDataRequest) -> tuple[tuple[NodeFile, ...], tuple[Part, ...], tuple[str, ...]]:
-    """Files, document and what of it is compressed: as readable as the limit allows, as few files as possible.
-
-    Kept for a moment, because checking and planning both need it.
-    """
+def _document(request: UserDataRequest) -> tuple[tuple[NodeFile, ...], tuple[Part, ...]]:
+    """Files and document; kept for a moment, because checking and planning both need them."""
     files = node_files(request)
-    compressed: set[str] = set()
-    parts = mime_parts(files)
-    for stage in sorted({file.squeeze for file in files if file.squeeze is not None}):
-        if _size(parts) <= LIMIT_BYTES:
-            break
-        compressed.update(file.path for file in files if file.squeeze == stage)
-        parts = mime_parts(files, compressed=frozenset(compressed))
-    return files, parts, tuple(file.path for file in files if file.path in compressed)
+    return files, mime_parts(files)
 
 
-def _decisions(request: UserDataRequest, size: int, compressed: tuple[str, ...], *, subject: str) -> list[Decision]:
-    written = f"{len(compressed)} files compressed" if compressed else "all files as plain text"
+def _decisions(request: UserDataRequest, size: int, *, subject: str) -> list[Decision]:
     decisions = [
         Decision(
             subject=f"{subject}.user_data",
-            value=f"{size} bytes, {written}",
-            because=f"EC2 takes {LIMIT_BYTES} bytes; text stays readable while it fits",
+            value=f"{size} bytes of plain text, {LIMIT_BYTES - size} left for the user's script",
+            because=f"EC2 takes {LIMIT_BYTES} bytes; the programs come from the bootstrap bucket, checked by digest",
         )
     ]
     if any(mount.efa for mount in request.mounts):
@@ -235,7 +233,7 @@ def _decisions(request: UserDataRequest, size: int, compressed: tuple[str, ...],
         decisions.append(
             Decision(
                 subject=f"{subject}.lustre",
-                value="over TCP" if slow else "over EFA",
+                value="over EFA" if lustre_over_efa(request) else "over TCP",
                 because=f"{', '.join(slow)} cannot be an EFA client" if slow else "every type can be an EFA client",
             )
         )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["calls_extras", "check_document", "check_fields", "check_script"]
 
-# What stands between single quotes in the settings of the node program, and between two spaces in a line of fstab.
+# What needs no escape in JSON and none in a shell, and what can stand between two spaces in a line of fstab.
 _WORD = re.compile(r"[A-Za-z0-9._:/#+@=-]+")
 _MOUNT_PATH = re.compile(r"/[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
 _OPTION = re.compile(r"[A-Za-z0-9._:/=-]+")
@@ -35,12 +35,13 @@ def check_fields(request: UserDataRequest, *, subject: str) -> Iterator[Finding]
     names = {
         "auto_scaling_group_name": request.auto_scaling_group_name,
         "lifecycle_hook_name": request.lifecycle_hook_name or "none",
+        "terminate_hook_name": request.terminate_hook_name or "none",
         "log_group_name": request.log_group_name,
         "metrics_namespace": request.metrics_namespace,
     }
     for field, value in names.items():
         if not _WORD.fullmatch(value):
-            yield finding("UC-NOD-023", f"{subject}.{field}", f"{value!r} cannot stand in a shell script and in JSON")
+            yield finding("UC-NOD-023", f"{subject}.{field}", f"{value!r} cannot stand in the settings of a node")
     if not request.node_types:
         yield finding("UC-NOD-023", f"{subject}.node_types", "no instance type is named")
     yield from _mounts(request, subject=subject)
@@ -98,7 +99,7 @@ def calls_extras(script: str) -> bool:
 
 
 def check_document(files: tuple[NodeFile, ...], size: int, *, limit: int, subject: str) -> Iterator[Finding]:
-    """Whether the document fits after everything that can be compressed was."""
+    """Whether the document fits."""
     if size > limit:
         sizes = {file.path: sum(map(part_length, file.parts)) for file in files}
         largest = sorted(sizes.items(), key=lambda item: -item[1])
@@ -107,5 +108,5 @@ def check_document(files: tuple[NodeFile, ...], size: int, *, limit: int, subjec
         yield finding(
             "UC-TPL-003",
             f"{subject}.user_data",
-            f"the document has {size} bytes after compression, EC2 takes {limit}; before it: {named}, the rest {rest}",
+            f"the document has {size} bytes, EC2 takes {limit}: {named}, the rest {rest}",
         )

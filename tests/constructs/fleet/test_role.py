@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from aws_cdk import aws_iam as iam
@@ -15,6 +16,8 @@ from ultracluster.fleet.training_fleet import TrainingFleet
 from ultracluster.plan.images import Al2023
 from ultracluster.storage.bucket_access import BucketAccess
 from ultracluster.storage.training_bucket import TrainingBucket
+
+KEY = "arn:aws:kms:us-east-1:111122223333:key/0a1b2c3d-0000-4000-8000-000000000000"
 
 
 def statements(template, resource_type="AWS::IAM::Role"):
@@ -33,15 +36,29 @@ def actions(template):
     return allowed
 
 
+def objects(allowed, action="s3:GetObject"):
+    """Objects of buckets on which an action is allowed, the programs aside."""
+    return [arn for arn in allowed[action] if "-assets-" not in arn]
+
+
+def warnings(stack):
+    """Messages of warnings on the tree of a stack."""
+    tree = stack.node.find_all()
+    return [entry.data for node in tree for entry in node.node.metadata if entry.type == "aws:cdk:warning"]
+
+
 def test_a_node_can_do_this_and_nothing_else(stack, synth):
     p5(stack)
     assert set(actions(synth(stack))) == {
         "autoscaling:CompleteLifecycleAction",
+        "autoscaling:SetInstanceHealth",
         "cloudwatch:PutMetricData",
         "ec2:DescribeTags",
+        "events:PutEvents",
         "logs:CreateLogStream",
         "logs:DescribeLogStreams",
         "logs:PutLogEvents",
+        "s3:GetObject",
         "ssm:UpdateInstanceInformation",
         "ssmmessages:CreateControlChannel",
         "ssmmessages:CreateDataChannel",
@@ -78,8 +95,32 @@ def test_logs_go_to_the_own_group_and_metrics_into_the_own_namespace(stack, synt
 
 def test_life_cycle_actions_are_those_of_the_own_group(stack, synth):
     fleet = p5(stack)
-    (arn,) = actions(synth(stack))["autoscaling:CompleteLifecycleAction"]
+    allowed = actions(synth(stack))
+    (arn,) = allowed["autoscaling:CompleteLifecycleAction"]
     assert arn.endswith(f":autoScalingGroup:*:autoScalingGroupName/{fleet.auto_scaling_group_name}")
+    assert allowed["autoscaling:SetInstanceHealth"] == [arn]
+
+
+def test_events_go_to_the_default_bus_under_one_source(stack, synth):
+    p5(stack)
+    (events,) = [found for found in statements(synth(stack)) if found["Action"] == "events:PutEvents"]
+    assert events["Resource"] == "arn:aws:events:us-east-1:111122223333:event-bus/default"
+    assert events["Condition"] == {"StringEquals": {"events:source": "ultracluster.node"}}
+
+
+def test_the_programs_of_the_node_are_the_only_object_that_it_may_read(stack, synth):
+    p5(stack)
+    template = synth(stack)
+    (own,) = [found for found in statements(template) if found.get("Sid") == "OwnPrograms"]
+    assert own["Action"] == "s3:GetObject"
+    bucket = "arn:aws:s3:::cdk-hnb659fds-assets-111122223333-us-east-1"
+    assert re.fullmatch(rf"{bucket}/[0-9a-f]{{64}}\.pyz", own["Resource"])
+    assert "kms:" not in json.dumps(statements(template))
+
+
+def test_the_key_of_the_bootstrap_bucket_is_used_where_it_is_named(stack, synth):
+    p5(stack, asset_key=kms.Key.from_key_arn(stack, "Key", KEY))
+    assert actions(synth(stack))["kms:Decrypt"] == [KEY]
 
 
 def test_only_a_fleet_over_several_zones_suspends_rebalancing_and_only_its_own(stack, synth):
@@ -95,7 +136,7 @@ def test_a_bucket_is_read_below_the_prefix_only(stack, synth):
     p5(stack, bucket_access=[BucketAccess(bucket=bucket, prefix="tokens/")])
     template = synth(stack)
     allowed = actions(template)
-    assert allowed["s3:GetObject"] == ["arn:aws:s3:::data-bucket/tokens/*"]
+    assert objects(allowed) == ["arn:aws:s3:::data-bucket/tokens/*"]
     assert allowed["s3:ListBucket"] == ["arn:aws:s3:::data-bucket"]
     assert "s3:PutObject" not in allowed
     (listing,) = [found for found in statements(template) if found["Action"] == "s3:ListBucket"]
@@ -110,7 +151,7 @@ def test_writers_may_also_replace_and_delete_and_use_the_key_of_the_bucket(stack
     allowed = actions(template)
     (name,) = resources(template, "AWS::S3::Bucket")
     for action in ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"):
-        assert allowed[action] == [f"${{{name}.Arn}}/*"]
+        assert objects(allowed, action) == [f"${{{name}.Arn}}/*"]
     (key_name,) = resources(template, "AWS::KMS::Key")
     assert allowed["kms:GenerateDataKey"] == allowed["kms:Decrypt"] == [f"${{{key_name}.Arn}}"]
     (listing,) = [found for found in statements(template) if found["Action"] == "s3:ListBucket"]
@@ -125,9 +166,11 @@ def test_a_reader_decrypts_and_does_not_encrypt(stack, synth):
     assert "kms:GenerateDataKey" not in allowed
 
 
-def test_without_buckets_there_is_no_s3_at_all(stack, synth):
+def test_without_buckets_there_is_no_bucket_at_all(stack, synth):
     p5(stack)
-    assert "s3:" not in json.dumps(statements(synth(stack)))
+    allowed = actions(synth(stack))
+    assert objects(allowed) == []
+    assert [action for action in allowed if action.startswith("s3:")] == ["s3:GetObject"]
 
 
 def test_efs_is_mounted_through_its_access_point_and_lustre_needs_no_permission(stack, synth):
@@ -149,7 +192,7 @@ def test_an_existing_role_gets_what_the_nodes_need(stack, synth):
     policy = only(template, "AWS::IAM::Policy")
     (role,) = resources(template, "AWS::IAM::Role")
     assert policy["Roles"] == [{"Ref": role}]
-    assert {"Agents", "OwnGroup", "OwnLogGroup", "OwnMetrics"} == {
+    assert {"Agents", "OwnEvents", "OwnGroup", "OwnLogGroup", "OwnMetrics", "OwnPrograms"} == {
         found.get("Sid") for found in statements(template, "AWS::IAM::Policy")
     }
     assert fleet.role is given
@@ -170,6 +213,23 @@ def test_a_role_that_must_not_be_changed_is_only_used(stack, synth):
     template = synth(stack)
     assert not {"AWS::IAM::Role", "AWS::IAM::Policy"} & set(resource_types(template))
     assert only(template, "AWS::IAM::InstanceProfile")["Roles"] == ["training-node"]
+    (warning,) = [found for found in warnings(stack) if "UC-API-012" in found]
+    for action in ("s3:GetObject", "autoscaling:CompleteLifecycleAction", "events:PutEvents", "logs:PutLogEvents"):
+        assert action in warning
+
+
+@pytest.mark.parametrize("kind", ["own", "given", "imported"])
+def test_a_role_that_takes_the_policy_is_no_reason_to_warn(stack, synth, kind):
+    principal = iam.ServicePrincipal("ec2.amazonaws.com")
+    role = {
+        "own": lambda: None,
+        "given": lambda: iam.Role(stack, "Given", assumed_by=principal),
+        "imported": lambda: iam.Role.from_role_name(stack, "Given", "training-node"),
+    }[kind]()
+    fleet = p5(stack, role=role)
+    synth(stack)
+    assert not [found for found in warnings(stack) if "UC-API-012" in found]
+    assert (fleet.node_policy is None) == (kind == "own")
 
 
 def test_a_fleet_can_be_granted_things(stack, synth):
@@ -189,4 +249,4 @@ def test_the_role_does_not_depend_on_the_accelerator(stack, synth, name):
 def test_a_training_bucket_is_taken_as_it_is(stack, synth):
     data = TrainingBucket.from_existing(stack, "Data", bucket_name="team-data")
     p5(stack, bucket_access=[BucketAccess(bucket=data, prefix="tokens/")])
-    assert actions(synth(stack))["s3:GetObject"] == ["arn:aws:s3:::team-data/tokens/*"]
+    assert objects(actions(synth(stack))) == ["arn:aws:s3:::team-data/tokens/*"]

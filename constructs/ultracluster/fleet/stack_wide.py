@@ -1,0 +1,103 @@
+"""What the fleets of one stack have in common and only the CDK knows: looked up once, as every look crosses into it.
+
+The programs of a node are a file asset: bytes and digest come from the plan, the synthesizer says where it is uploaded
+to. All that stands of it in the template is the address in the user data and the permission in the role.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+from weakref import WeakKeyDictionary
+
+import aws_cdk as cdk
+from aws_cdk import aws_s3_assets as assets
+
+from ultracluster.plan.node_program import node_program
+
+__all__ = ["StackWide", "image_parameter", "stack_wide"]
+
+_PROGRAM = "NodeProgram"
+_IMAGE = "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackWide:
+    """Values may be tokens.
+
+    Attributes:
+        program: where the programs are and their digest, as user data has it: `s3://bucket/key 0123...`.
+        program_arn: the object that holds them.
+        event_bus_arn: the default event bus of the account.
+    """
+
+    program: str
+    program_arn: str
+    event_bus_arn: str
+
+
+_known: WeakKeyDictionary[cdk.Stack, StackWide] = WeakKeyDictionary()
+_images: WeakKeyDictionary[cdk.Stack, dict[str, str]] = WeakKeyDictionary()
+
+
+def stack_wide(stack: cdk.Stack) -> StackWide:
+    """The values of a stack; the first call adds the asset.
+
+    Args:
+        stack: the stack of the fleets. Its synthesizer has to take assets, as all do but the bootstrapless one.
+    """
+    found = _known.get(stack)
+    if found is None:
+        found = _known[stack] = _look_up(stack)
+    return found
+
+
+def image_parameter(stack: cdk.Stack, name: str) -> str:
+    """The image that a public parameter names when the stack is deployed; one template parameter per stack and image.
+
+    Its id is short, since every launch template repeats it: the CDK's own would hold the whole name.
+
+    Args:
+        stack: the stack of the fleets.
+        name: of the parameter in Systems Manager.
+    """
+    known = _images.setdefault(stack, {})
+    if name not in known:
+        construct_id = f"Image{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        made = stack.node.try_find_child(construct_id) or cdk.CfnParameter(
+            stack, construct_id, type=_IMAGE, default=name, description="image of nodes, read at deployment"
+        )
+        known[name] = cast("cdk.CfnParameter", made).value_as_string
+    return known[name]
+
+
+def _look_up(stack: cdk.Stack) -> StackWide:
+    asset = _asset(stack)
+    bucket, key = asset.s3_bucket_name, asset.s3_object_key
+    return StackWide(
+        program=f"s3://{bucket}/{key} {node_program().sha256}",
+        program_arn=stack.format_arn(service="s3", region="", account="", resource=bucket, resource_name=key),
+        event_bus_arn=stack.format_arn(service="events", resource="event-bus", resource_name="default"),
+    )
+
+
+def _asset(stack: cdk.Stack) -> assets.Asset:
+    """The construct, and not `add_file_asset` of the synthesizer: one that Python hands to a stack cannot be asked."""
+    found = stack.node.try_find_child(_PROGRAM)
+    if found is not None:
+        return cast("assets.Asset", found)
+    program = node_program()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, f"{program.file_name}.pyz")
+        file.write_bytes(program.data)
+        return assets.Asset(  # copies the file into the assembly at once
+            stack,
+            _PROGRAM,
+            path=str(file),
+            asset_hash=program.sha256,
+            asset_hash_type=cdk.AssetHashType.CUSTOM,
+            display_name="programs of training nodes",
+        )
