@@ -176,14 +176,15 @@ def _exercise(folder: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
         _read(probe)
+        written = True
     except OSError:
-        standing = next((path for path in _files(folder) if path.stat().st_size), None)
-        if standing is not None:
-            _read(standing)
+        written = False
     finally:
-        # The file system may be read-only, and another process may have taken the folder away.
         with contextlib.suppress(OSError):
             probe.unlink()
+    standing = None if written else next((path for path in _files(folder) if path.stat().st_size), None)
+    if standing is not None:
+        _read(standing)
 
 
 def _read(path: Path) -> None:
