@@ -115,16 +115,12 @@ def show(state: dict[str, Any], only: str | None, *, verbose: bool) -> int:
     for net in dict.fromkeys(entry["net"] for entry in shown):
         say(f"    - net type: {net}\n      local NI(s):")
         for entry in (entry for entry in shown if entry["net"] == net):
-            say(
-                say(f"        - nid: {entry['nid']}\n          status: up")
-                say(f"          interfaces:\n              0: {entry['device']}")
-            )
+            say(f"        - nid: {entry['nid']}\n          status: up")
+            say(f"          interfaces:\n              0: {entry['device']}")
             if verbose:
                 say("          statistics:")
                 say(f"              send_count: {entry['sent']}\n              recv_count: {entry['received']}")
-                say(
-                    say("              drop_count: 0\n          tunables:\n              peer_credits: 32")
-                )
+                say("              drop_count: 0\n          tunables:\n              peer_credits: 32")
                 entry["sent"] += state["growth"].get(net, [0, 0])[0]
                 entry["received"] += state["growth"].get(net, [0, 0])[1]
     return 0
