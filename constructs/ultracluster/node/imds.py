@@ -1,7 +1,7 @@
 """The instance metadata service, version 2 only.
 
 Plain sockets instead of `http.client`: that module loads OpenSSL, which alone would take a third of the memory that the
-program which watches for notices may have. User data carries it as it stands.
+program which watches for notices may have.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """AWS Signature Version 4 with headers, as the EC2, S3, Auto Scaling and EventBridge APIs take it.
 
-See https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html. User data carries it.
+See https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html.
 """
 
 from __future__ import annotations
