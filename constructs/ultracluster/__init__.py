@@ -10,10 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ultracluster.facts.image_versions import ImageVersions, image_versions
     from ultracluster.facts.instance_record import catalog_with_records
     from ultracluster.facts.instances import InstanceType, catalog, instance_type
     from ultracluster.findings import Finding, FindingsError, Severity
     from ultracluster.fleet.training_fleet import TrainingFleet
+    from ultracluster.image.tuned_image import TunedImage
     from ultracluster.network.cluster_network import ClusterNetwork
     from ultracluster.observability.cluster_dashboard import ClusterDashboard
     from ultracluster.observability.fleet_alarms import FleetAlarms
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from ultracluster.plan.capacity import CapacityBlock, OnDemand, Reservation, Spot
     from ultracluster.plan.cluster import ClusterPlan, plan_cluster
     from ultracluster.plan.home import AccessPoint
+    from ultracluster.plan.image_distribution import ImageRegion, ImageRetention
     from ultracluster.plan.images import Al2023, Ami, Dlami, SsmImage, Ubuntu
     from ultracluster.plan.lustre import CheckpointLoad
     from ultracluster.plan.lustre_deployments import (
@@ -71,6 +74,9 @@ _MODULES = {
     "Finding": "findings",
     "FindingsError": "findings",
     "FleetAlarms": "observability.fleet_alarms",
+    "ImageRegion": "plan.image_distribution",
+    "ImageRetention": "plan.image_distribution",
+    "ImageVersions": "facts.image_versions",
     "InstanceType": "facts.instances",
     "IntelligentTiering": "plan.lustre_deployments",
     "InterfaceLayout": "plan.network_interfaces",
@@ -96,11 +102,13 @@ _MODULES = {
     "TrainingBucket": "storage.training_bucket",
     "TrainingFleet": "fleet.training_fleet",
     "Transition": "plan.buckets",
+    "TunedImage": "image.tuned_image",
     "Ubuntu": "plan.images",
     "UltraClusterChecks": "policy.plugin",
     "catalog": "facts.instances",
     "catalog_with_records": "facts.instance_record",
     "check_template": "policy.check",
+    "image_versions": "facts.image_versions",
     "instance_type": "facts.instances",
     "load_cluster": "spec.loader",
     "plan_cluster": "plan.cluster",
@@ -126,6 +134,9 @@ __all__ = [
     "Finding",
     "FindingsError",
     "FleetAlarms",
+    "ImageRegion",
+    "ImageRetention",
+    "ImageVersions",
     "InstanceType",
     "IntelligentTiering",
     "InterfaceLayout",
@@ -151,11 +162,13 @@ __all__ = [
     "TrainingBucket",
     "TrainingFleet",
     "Transition",
+    "TunedImage",
     "Ubuntu",
     "UltraClusterChecks",
     "catalog",
     "catalog_with_records",
     "check_template",
+    "image_versions",
     "instance_type",
     "load_cluster",
     "plan_cluster",

@@ -7,20 +7,17 @@ to. All that stands of it in the template is the address in the user data and th
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 from weakref import WeakKeyDictionary
 
 import aws_cdk as cdk
-from aws_cdk import aws_s3_assets as assets
 
+from ultracluster.node_asset import node_program_asset
 from ultracluster.plan.node_program import node_program
 
 __all__ = ["StackWide", "image_parameter", "stack_wide"]
 
-_PROGRAM = "NodeProgram"
 _IMAGE = "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>"
 
 
@@ -75,29 +72,10 @@ def image_parameter(stack: cdk.Stack, name: str) -> str:
 
 
 def _look_up(stack: cdk.Stack) -> StackWide:
-    asset = _asset(stack)
+    asset = node_program_asset(stack)
     bucket, key = asset.s3_bucket_name, asset.s3_object_key
     return StackWide(
         program=f"s3://{bucket}/{key} {node_program().sha256}",
         program_arn=stack.format_arn(service="s3", region="", account="", resource=bucket, resource_name=key),
         event_bus_arn=stack.format_arn(service="events", resource="event-bus", resource_name="default"),
     )
-
-
-def _asset(stack: cdk.Stack) -> assets.Asset:
-    """The construct, and not `add_file_asset` of the synthesizer: one that Python hands to a stack cannot be asked."""
-    found = stack.node.try_find_child(_PROGRAM)
-    if found is not None:
-        return cast("assets.Asset", found)
-    program = node_program()
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, f"{program.file_name}.pyz")
-        file.write_bytes(program.data)
-        return assets.Asset(  # copies the file into the assembly at once
-            stack,
-            _PROGRAM,
-            path=str(file),
-            asset_hash=program.sha256,
-            asset_hash_type=cdk.AssetHashType.CUSTOM,
-            display_name="programs of training nodes",
-        )

@@ -33,7 +33,6 @@ class BuildAccess:
     Attributes:
         component_name_prefix: beginning of the names of the image's components.
         program_arn: the object that holds the programs of the nodes.
-        program_key_arn: customer key of its bucket, where the synthesizer names one.
         log_bucket_arn: bucket of the logs.
         log_prefix: below which they are written.
         log_group_arn: log group of the image, with `:*` for its streams.
@@ -42,7 +41,6 @@ class BuildAccess:
 
     component_name_prefix: str
     program_arn: str
-    program_key_arn: str | None
     log_bucket_arn: str
     log_prefix: str
     log_group_arn: str
@@ -63,7 +61,6 @@ def build_role(scope: Construct, construct_id: str, *, access: BuildAccess) -> i
     )
     manager = stack.format_arn(service="s3", region="", account="", resource="ec2imagebuilder-*", resource_name="*")
     logs = f"{access.log_bucket_arn}/{access.log_prefix}/*"
-    keys = [key for key in (access.program_key_arn,) if key is not None]
     statements = [
         _allow("Agent", _AGENT, ["*"]),
         _allow("Components", ["imagebuilder:GetComponent"], [component]),
@@ -72,7 +69,6 @@ def build_role(scope: Construct, construct_id: str, *, access: BuildAccess) -> i
         _allow("Logs", ["s3:PutObject"], [logs]),
         _allow("LogStreams", ["logs:CreateLogStream", "logs:PutLogEvents"], [access.log_group_arn]),
         _allow("Key", ["kms:Decrypt", "kms:GenerateDataKey*"], [access.key_arn]),
-        *([_allow("ProgramKey", ["kms:Decrypt"], keys)] if keys else []),
     ]
     role = iam.Role(
         scope,

@@ -150,7 +150,7 @@ class TunedImage(Construct):
             name=self.image_name,
             plan=self.plan,
             key_arn=self.encryption_key.key_arn,
-            program_address=self._program.s3_object_url,
+            program_address=f"s3://{self._program.s3_bucket_name}/{self._program.s3_object_key}",
             tags=self._tags,
         )
         zone = availability_zone or network.availability_zones[0]
@@ -201,10 +201,9 @@ class TunedImage(Construct):
                 service="s3",
                 region="",
                 account="",
-                resource=self._program.bucket_name,
-                resource_name=self._program.object_key,
+                resource=self._program.s3_bucket_name,
+                resource_name=self._program.s3_object_key,
             ),
-            program_key_arn=self._program.kms_key_arn,
             log_bucket_arn=self.log_bucket.bucket_arn,
             log_prefix=LOG_PREFIX,
             log_group_arn=self.log_group.attr_arn,
