@@ -101,10 +101,10 @@ def _light(node: Node) -> Iterator[Result]:
 
 
 def _deep(node: Node, level: int) -> Iterator[Result]:
-    from . import deep as checks
+    from . import exclusive
 
     yield from _light(node)
-    yield from checks.checks(node, node.instance_type(), Verdicts(node.facts["health"]), level)
+    yield from exclusive.checks(node, node.instance_type(), Verdicts(node.facts["health"]), level)
 
 
 def _report(node: Node, look: Callable[[], Iterator[Result]]) -> Report:

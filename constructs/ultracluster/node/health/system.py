@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from .. import NodeError
 from ..files import read_text
-from ..host import ToolMissing
 from ..mountinfo import mounted_at
 from ..results import Result, UnreadableError, Verdicts
 
@@ -53,20 +52,27 @@ def _mounts(node: Node, verdicts: Verdicts) -> Iterator[Result]:
 
 
 def _lustre(node: Node, wanted: list[dict[str, Any]], verdicts: Verdicts) -> Iterator[Result]:
-    """Whether Lustre runs over EFA where it is to: it falls back to TCP without a word."""
-    paths = [mount["path"] for mount in wanted if mount["kind"] == "lustre" and mount.get("efa")]
-    if not paths:
+    """Whether Lustre runs over EFA where it is to: it falls back to TCP without a word. Only counters are looked at."""
+    if not any(mount["kind"] == "lustre" and mount.get("efa") for mount in wanted):
         return
-    from .. import lustre
+    from ..lustre import lnet
 
     try:
-        lustre.verify_efa(node)
-    except ToolMissing as error:
-        yield verdicts.unknown("lustre_efa", str(error))
+        shown = lnet.interfaces(node.run("lnetctl", "net", "show", "-v", timeout=30).stdout)
     except NodeError as error:
-        yield verdicts.failed("lustre_efa", "lustre_efa", str(error))
+        yield verdicts.unknown("lustre_efa", str(error))
+        return
+    over_efa = [each for each in shown if each.net == "efa"]
+    down = [each.nid for each in over_efa if each.status != "up"]
+    messages = sum(each.sent + each.received for each in over_efa)
+    if not over_efa:
+        yield verdicts.failed("lustre_efa", "lustre_efa", "LNet has no EFA network, so Lustre runs over TCP")
+    elif down:
+        yield verdicts.failed("lustre_efa", "lustre_efa", f"{', '.join(down)} of LNet are down", down)
+    elif not messages:
+        yield verdicts.failed("lustre_efa", "lustre_efa", "no message of LNet went over EFA, so Lustre runs over TCP")
     else:
-        yield verdicts.passed("lustre_efa", f"{', '.join(paths)} over EFA")
+        yield verdicts.passed("lustre_efa", f"{messages} messages over {len(over_efa)} EFA interfaces", messages)
 
 
 def _scratch(node: Node, kind: Mapping[str, Any], verdicts: Verdicts) -> Result:

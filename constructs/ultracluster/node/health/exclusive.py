@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import NodeError
 from ..fabric.devices import found_devices
+from ..host import ToolMissing
 from ..results import Result, Verdicts
 from . import dcgm
 from .collectives import judge, parse_nccl, parse_nccom
@@ -34,6 +35,21 @@ def checks(node: Node, kind: Mapping[str, Any], verdicts: Verdicts, level: int) 
         yield _nccom(node, verdicts)
     if kind.get("efa"):
         yield from _loopback(node, verdicts)
+    if any(mount.get("efa") for mount in node.settings.get("mounts") or ()):
+        yield _lustre(node, verdicts)
+
+
+def _lustre(node: Node, verdicts: Verdicts) -> Result:
+    """Data that is written to and read from Lustre moves the counters of EFA."""
+    from .. import lustre
+
+    try:
+        moved = lustre.verify_efa(node)
+    except ToolMissing as error:
+        return verdicts.unknown("lustre_traffic", str(error))
+    except NodeError as error:
+        return verdicts.failed("lustre_traffic", "lustre_efa", str(error))
+    return verdicts.passed("lustre_traffic", f"over EFA: {', '.join(moved)}", moved)
 
 
 def _nccl(node: Node, kind: Mapping[str, Any], verdicts: Verdicts) -> Result:
