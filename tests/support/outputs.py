@@ -62,7 +62,10 @@ def nccl(rows: Iterable[tuple[int, float, int]], *, root: bool = True, prefix: s
         "# Using devices",
         "#  Rank  0 Group  0 Pid  18001 on ip-10-0-1-5 device  0 [0x53] NVIDIA H100 80GB HBM3",
         "#                                                              out-of-place                       in-place",
-        "#       size         count      type   redop    root    time   algbw   busbw #wrong    time   algbw busbw #wrong",
+        (
+            "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw"
+            "   busbw #wrong"
+        ),
         "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)",
     ]
     middle = "     float     sum" + ("      -1" if root else "")
