@@ -44,7 +44,7 @@ class Progress:
 
 
 def handle(node: Node, name: str) -> int:
-    """Do what a notice asks for; 0 when all is done or the notice does not stand any more."""
+    """Do what a notice asks for; 0 when all is done or it does not stand any more, 1 when something is left to try."""
     state = State(node)
     notice = state.notices.get(name)
     if notice is None:
@@ -67,8 +67,9 @@ def handle(node: Node, name: str) -> int:
     if notice["completes"] and hook and "completed" not in own.done:
         known = lifecycle.complete(node, hook, lifecycle.CONTINUE, attempts=3, pause_seconds=1)
         log("lifecycle", notice=name, hook=hook, completed=known)
-        if known:
-            own.note("completed")
+        if not known:
+            return 1
+        own.note("completed")
     return 0
 
 

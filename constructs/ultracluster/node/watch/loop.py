@@ -128,6 +128,7 @@ class Watcher:
     def _withdraw(self, name: str) -> None:
         self.state.forget(name)
         self.state.save()
+        self._restart_at.pop(name, None)
         progress_file(self.node, name).unlink(missing_ok=True)
         if not self.state.leaving:
             progress_file(self.node, "leaving").unlink(missing_ok=True)
@@ -147,21 +148,26 @@ class Watcher:
     def _handle(self) -> None:
         """Start a process for each notice that nobody handles, and see which of them ended."""
         now = self.node.clock()
-        while self._handlers and (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            name = self._handlers.pop(ended[0])
-            if name in self.state.notices and ended[1] == 0:
-                self.state.notices[name]["handled"] = True
-                self.state.save()
-            self._restart_at[name] = now + _AGAIN_S
+        for pid, name in list(self._handlers.items()):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                del self._handlers[pid]
+                self._ended(name, now, failed=status != 0)
         for name, notice in self.state.notices.items():
             idle = not notice["handled"] and name not in self._handlers.values()
             if idle and self._restart_at.get(name, now) <= now:
                 self._handlers[self._spawn(name)] = name
-        if not self.state.notices:
-            self._restart_at.clear()
         if now >= self._clean_at:
             trainers.registered(self.node)  # removes what is gone
             self._clean_at = now + _CLEAN_S
+
+    def _ended(self, name: str, now: float, *, failed: bool) -> None:
+        """A handler ended: it is started again while there is time, unless it did everything."""
+        self._restart_at[name] = now + _AGAIN_S
+        notice = self.state.notices.get(name)
+        if notice is not None and (not failed or now >= notice["deadline"]):
+            notice["handled"] = True
+            self.state.save()
 
     def _spawn(self, name: str) -> int:
         command = [sys.executable, sys.argv[0], "watch", "--handle", name]
