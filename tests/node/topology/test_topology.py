@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import random
+import re
 import time
 
 import pytest
@@ -128,6 +130,30 @@ def test_three_and_four_layers_make_one_tree():
         "SwitchName=nn-d Switches=nn-e\n"
         "SwitchName=nn-e Nodes=i-2\n"
     )
+
+
+@settings(max_examples=60)
+@given(PATHS.filter(any))
+def test_blocks_follow_the_grammar_of_slurm(paths):
+    """`BlockName=NAME Nodes=LIST` lines, then one `BlockSizes=` with doublings of a size that no block is below."""
+    built = build(instances(paths))
+    *lines, last = render(built, "block").splitlines()
+    blocks = {}
+    for line in lines:
+        name, hosts = re.fullmatch(r"BlockName=(\S+) Nodes=(\S+)", line).groups()
+        assert name not in blocks
+        blocks[name] = expanded(hosts)
+    members = [host for hosts in blocks.values() for host in hosts]
+    assert sorted([*members, *built.unplaced]) == sorted(built.hosts)
+    sizes = [int(size) for size in re.fullmatch(r"BlockSizes=(\d+(?:,\d+)*)", last)[1].split(",")]
+    assert sizes[0] == min(map(len, blocks.values()))
+    assert all(larger == 2 * smaller for smaller, larger in itertools.pairwise(sizes))
+    assert sizes[-1] // sizes[0] <= len(blocks)
+
+
+def test_without_any_place_there_are_no_blocks():
+    with pytest.raises(TopologyError, match="no instance tells its place, so there are no blocks"):
+        render(build([Instance("i-1", "a")]), "block")
 
 
 def test_ultraservers_are_the_blocks_where_there_are_any():
