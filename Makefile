@@ -25,7 +25,7 @@ export UV_HTTP_TIMEOUT ?= 180
 export UV_SYSTEM_CERTS ?= true
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: help setup demo test lint format bench docs lock check-lock clean
+.PHONY: help setup demo test test-boot lint format bench docs lock check-lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,11 @@ demo: $(STAMP)  ## deploy the reference cluster into the embedded AWS and show w
 # Whole files go to one worker, so that what a module's fixtures build (a wheel, a deployment) is built once.
 test: $(STAMP)  ## run all tests (PYTEST_ARGS="-k lustre" for some)
 	pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+# Root and Debian 12 or 13. The guest's root file system is kept in the user's cache; the first run builds it.
+test-boot: $(STAMP)  ## boot a node under software emulation and try it
+	scripts/boot_packages.sh
+	pytest tests/boot $(PYTEST_ARGS)
 
 lint: $(STAMP)  ## formatting, rules, types, layers, shell scripts
 	ruff format --check .

@@ -1,11 +1,49 @@
-"""Fixtures of the tests that boot a machine: the guest's root, what surrounds it, an instance on which all agree."""
+"""One instance through its life, which all tests share: booting is what takes time.
+
+A fleet's user data as the library makes it, cloud-init, systemd and the programs are real; so are kernel, RAID and file
+system, on eight drives of the size and model of a p5.48xlarge. What no machine without GPUs can have stands in: the
+driver's tools and the fabric manager (`overlay/`), the CloudWatch agent (`guest/root/opt/aws`).
+
+Every stage leaves what tests look at, so that they may run in any order.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
 import pytest
 
-from support.boot.cloud import make_cloud
+from support.boot.cloud import Cloud, make_cloud
+from support.boot.machine import Instance
 from support.boot.root import root_folder
+from support.boot.stages import LOOKS, user_data
+
+_HERE = Path(__file__).parent
+# Seconds for one test: the first of a stage waits for its boots, and software emulation on a busy machine is slow.
+_TIMEOUT_S = 900
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the tests of this folder the time that boots take."""
+    for item in items:
+        if _HERE in item.path.parents:
+            item.add_marker(pytest.mark.timeout(_TIMEOUT_S))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What stood at one point of the instance's life.
+
+    Attributes:
+        looks: output of the commands of `LOOKS`, by name.
+        hooks: results of life-cycle hooks that the group was told until then, as `hook: result`.
+        refused: calls of AWS with a wrong signature until then.
+    """
+
+    looks: dict[str, str]
+    hooks: list[str]
+    refused: list[str]
 
 
 @pytest.fixture(scope="session")
@@ -16,7 +54,69 @@ def guest_root():
 
 @pytest.fixture(scope="session")
 def cloud(guest_root, tmp_path_factory):
-    """Subnet, metadata service and AWS services."""
+    """Subnet, metadata service, AWS services, time service."""
     surroundings = make_cloud(tmp_path_factory.mktemp("cloud"), guest_root)
+    surroundings.imds.values["user-data"] = user_data(surroundings.aws)
     yield surroundings
     surroundings.close()
+
+
+@pytest.fixture(scope="session")
+def instance(guest_root, cloud, tmp_path_factory):
+    """The instance, switched off."""
+    machine = Instance(tmp_path_factory.mktemp("instance"), guest_root, cloud.network)
+    yield machine
+    machine.close()
+
+
+@pytest.fixture(scope="session")
+def unfit(instance, cloud):
+    """After the first boot of a node whose image has no driver."""
+    cloud.imds.set("instance-id", "i-00000000000000001")
+    instance.start()
+    return _stage(instance, cloud)
+
+
+@pytest.fixture(scope="session")
+def fit(instance, cloud, unfit):
+    """After the first boot of a node whose image has everything; the image was made of the unfit one."""
+    instance.install(_HERE / "overlay")
+    cloud.imds.set("instance-id", "i-00000000000000002")
+    instance.reboot()
+    return _stage(instance, cloud)
+
+
+@pytest.fixture(scope="session")
+def rebooted(instance, cloud, fit):
+    """After a reboot, with data on scratch and kernel arguments written before."""
+    instance.output("head -c 50M /dev/urandom >/scratch/data && sha256sum /scratch/data >/root/data.sha256")
+    instance.output("/opt/ultracluster/ultracluster-node tune --stage image --with low-latency-c-states")
+    instance.command_line = instance.arguments_of_grub
+    instance.reboot()
+    return _stage(instance, cloud)
+
+
+@pytest.fixture(scope="session")
+def moved(instance, cloud, rebooted):
+    """After stop and start: another host, whose instance storage is empty."""
+    instance.shut_down()
+    instance.replace_host()
+    instance.start()
+    return _stage(instance, cloud)
+
+
+@pytest.fixture
+def node(instance, moved):
+    """The running node, healthy, for tests that do something to it and leave it as it was."""
+    return instance
+
+
+def _stage(instance: Instance, cloud: Cloud) -> Stage:
+    instance.run("cloud-init status --wait", timeout_s=240)
+    instance.run("systemctl is-system-running --wait", timeout_s=120)
+    looks = instance.look(LOOKS)
+    hooks = [f"{call['LifecycleHookName']}: {call['LifecycleActionResult']}" for call in cloud.aws.of(_COMPLETE)]
+    return Stage(looks, hooks, list(cloud.aws.refused))
+
+
+_COMPLETE = "CompleteLifecycleAction"

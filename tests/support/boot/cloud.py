@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support.aws_endpoint import AwsEndpoint
-from support.boot.network import GUEST_ADDRESS, MAC, METADATA, ROUTER, Network
+from support.boot.network import CLOCK, GUEST_ADDRESS, MAC, METADATA, ROUTER, Network
+from support.boot.ntp import TimeServer
 from support.imds_server import ImdsServer, instance_values
 
 REGION = "us-west-2"
@@ -23,17 +24,19 @@ class Cloud:
     Attributes:
         network: the subnet.
         imds: the metadata service at its own address.
+        time: the time service.
         aws: S3, Auto Scaling, EC2 and EventBridge under their own names, over TLS.
     """
 
     network: Network
     imds: ImdsServer
     aws: AwsEndpoint
+    time: TimeServer
 
     def close(self) -> None:
         """Take everything down."""
-        self.imds.stop()
-        self.aws.stop()
+        for service in (self.imds, self.aws, self.time):
+            service.stop()
         self.network.close()
 
 
@@ -49,7 +52,9 @@ def make_cloud(folder: Path, root: Path) -> Cloud:
     aws = AwsEndpoint(bind=ROUTER, port=443, tls=_certificate(folder, root))
     network.inside(imds.start)
     network.inside(aws.start)
-    return Cloud(network, imds, aws)
+    clock = TimeServer(CLOCK)
+    network.inside(clock.start)
+    return Cloud(network, imds, aws, clock)
 
 
 def _metadata() -> dict[str, str]:
@@ -92,7 +97,7 @@ def _metadata() -> dict[str, str]:
 def _certificate(folder: Path, root: Path) -> ssl.SSLContext:
     """A certificate for the names of the services, signed by whom the guest trusts."""
     key, request, signed = (folder / f"endpoint.{kind}" for kind in ("key", "csr", "crt"))
-    names = ",".join(f"DNS:*.{name}" for name in _NAMES) + f",DNS:s3.{REGION}.amazonaws.com"
+    names = ",".join(f"DNS:*.{name}" for name in _NAMES) + f",DNS:s3.{REGION}.amazonaws.com,DNS:*.s3.amazonaws.com"
     extensions = folder / "endpoint.ext"
     extensions.write_text(f"subjectAltName={names}\n")
     _openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=aws", "-keyout", key, "-out", request)

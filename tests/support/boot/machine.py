@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import json
+import shlex
+import tarfile
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from support.boot.emulator import ROOT_MODEL, SCRATCH_MODEL, Disk, Emulator
@@ -10,7 +16,8 @@ from support.boot.network import Network
 from support.boot.qmp import Ran
 from support.boot.root import DISK_ID, disk_image
 
-SCRATCH_DISKS, _SCRATCH_BYTES = 8, 2 * 1024**3
+# As large as the real ones (p5.48xlarge: 8 x 3.8 TB), in files with holes.
+SCRATCH_DISKS, SCRATCH_BYTES = 8, 3_800_000_000_000
 # Software emulation on two busy cores: the guest needs half a minute to its agent, a busy machine several times that.
 BOOT_S = 240
 COMMAND_LINE = f"root=PARTUUID={DISK_ID:08x}-01 ro console=ttyS0 random.trust_cpu=on"
@@ -57,6 +64,12 @@ class Instance:
         )
         self._emulator.agent.wait(deadline)
 
+    @property
+    def arguments_of_grub(self) -> str:
+        """What the boot loader would give the kernel at the next boot, as the guest has configured it."""
+        line = self.output(r"grep -m1 -E '^\s*linux\s' /boot/grub/grub.cfg")
+        return line.split(maxsplit=2)[2]
+
     def run(self, command: str, *, timeout_s: float = 60) -> Ran:
         """Run a line of shell as root in the guest."""
         return self.emulator.agent.run(command, timeout_s=timeout_s)
@@ -70,6 +83,25 @@ class Instance:
         ran = self.run(command, timeout_s=timeout_s)
         assert ran.status == 0, f"{command}: status {ran.status}: {ran.stderr or ran.stdout}"
         return ran.stdout.strip()
+
+    def look(self, commands: Mapping[str, str], *, timeout_s: float = 180) -> dict[str, str]:
+        """What some commands print, whatever their status, by name; all in one go."""
+        told = json.dumps(dict(commands)).encode()
+        return dict(json.loads(self.output_of(["python3", "-c", _LOOK], told, timeout_s=timeout_s)))
+
+    def output_of(self, words: list[str], data: bytes, *, timeout_s: float = 60) -> str:
+        """What a command prints that reads some data; one that fails is an error."""
+        ran = self.emulator.agent.run(shlex.join(words), data=data, timeout_s=timeout_s)
+        assert ran.status == 0, f"{words[0]}: status {ran.status}: {ran.stderr or ran.stdout}"
+        return ran.stdout
+
+    def install(self, folder: Path) -> None:
+        """Lay the files of a folder over the guest's root."""
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+            for path in sorted(folder.iterdir()):
+                archive.add(path, path.name, filter=_of_root)
+        self.output_of(["tar", "-xzf", "-", "-C", "/", "--no-overwrite-dir"], packed.getvalue())
 
     @property
     def emulator(self) -> Emulator:
@@ -88,15 +120,45 @@ class Instance:
         self.shut_down(how="reboot")
         self.start()
 
+    def pull(self, number: int) -> None:
+        """Take a drive of the instance storage out while the guest runs."""
+        self.emulator.pull(number + 1)
+
+    def plug(self, number: int, *, empty: bool = False, broken: bool = False) -> None:
+        """Put it back: as it was, empty, or broken."""
+        if empty:
+            self._empty(self.scratch[number])
+        self.emulator.plug(number + 1, replace(self.scratch[number], broken=broken))
+
+    def _empty(self, disk: Disk) -> None:
+        disk.image.unlink(missing_ok=True)
+        with disk.image.open("wb") as image:
+            image.truncate(SCRATCH_BYTES)
+
     def replace_host(self) -> None:
         """What stop and start do: the instance storage of the new host is empty."""
         for disk in self.scratch:
-            disk.image.unlink(missing_ok=True)
-            with disk.image.open("wb") as image:
-                image.truncate(_SCRATCH_BYTES)
+            self._empty(disk)
 
     def close(self) -> None:
         """Pull the plug if it is still in."""
         if self._emulator is not None:
             self._emulator.kill()
             self._emulator = None
+
+
+_LOOK = """
+import json, subprocess, sys
+
+def said(command):
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, errors="replace")
+    return (done.stdout + done.stderr).strip()
+
+print(json.dumps({name: said(command) for name, command in json.load(sys.stdin).items()}))
+"""
+
+
+def _of_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = 0
+    member.uname = member.gname = "root"
+    return member

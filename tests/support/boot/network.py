@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-METADATA, RESOLVER, ROUTER, GUEST_ADDRESS = "169.254.169.254", "169.254.169.253", "10.0.0.1", "10.0.0.10"
-# First half of an address of ENA; the guest gets its own by DHCP, as in a subnet.
+METADATA, RESOLVER, CLOCK = "169.254.169.254", "169.254.169.253", "169.254.169.123"
+ROUTER, GUEST_ADDRESS = "10.0.0.1", "10.0.0.10"
 MAC = "02:00:00:00:00:0a"
 # Ended with the process that started them, whatever happens to that one.
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL")
@@ -27,8 +26,7 @@ class Network:
         self._wait_until_apart()
         for command in (
             "ip link set lo up",
-            f"ip address add {METADATA}/32 dev lo",
-            f"ip address add {RESOLVER}/32 dev lo",
+            *(f"ip address add {address}/32 dev lo" for address in (METADATA, RESOLVER, CLOCK)),
             "ip tuntap add tap0 mode tap",
             f"ip address add {ROUTER}/24 dev tap0",
             "ip link set tap0 up",
@@ -65,25 +63,25 @@ class Network:
         return function()
 
     def _wait_until_apart(self) -> None:
-        own = os.readlink("/proc/self/ns/net")
+        own = Path("/proc/self/ns/net").readlink()
         for _ in range(500):
             if self._holder.poll() is not None:
                 raise RuntimeError("no network namespace could be made; this needs root")
-            if os.readlink(f"/proc/{self._holder.pid}/ns/net") != own:
+            if Path(f"/proc/{self._holder.pid}/ns/net").readlink() != own:
                 return
             threading.Event().wait(0.01)
         raise RuntimeError("no network namespace came up within 5 s")
 
     def _serve_addresses(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [
-                *(*self.enter, "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-hosts", "--no-resolv"),
-                *("--interface=tap0", "--bind-dynamic", "--user=root", "--pid-file="),
-                *(f"--listen-address={ROUTER},{RESOLVER}", f"--address=/amazonaws.com/{ROUTER}", "--no-daemon"),
-                *("--dhcp-authoritative", f"--dhcp-range={GUEST_ADDRESS},{GUEST_ADDRESS},1h"),
-                *(f"--dhcp-option=option:router,{ROUTER}", f"--dhcp-option=option:dns-server,{RESOLVER}"),
-                f"--dhcp-leasefile={self._folder / 'leases'}",
-            ],
-            stdout=(self._folder / "dnsmasq.log").open("w"),
-            stderr=subprocess.STDOUT,
-        )
+        with (self._folder / "dnsmasq.log").open("w") as log:
+            return subprocess.Popen(self._dnsmasq(), stdout=log, stderr=subprocess.STDOUT)
+
+    def _dnsmasq(self) -> list[str]:
+        return [
+            *(*self.enter, "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-hosts", "--no-resolv"),
+            *("--interface=tap0", "--bind-dynamic", "--user=root", "--pid-file="),
+            *(f"--listen-address={ROUTER},{RESOLVER}", f"--address=/amazonaws.com/{ROUTER}", "--no-daemon"),
+            *("--dhcp-authoritative", f"--dhcp-range={GUEST_ADDRESS},{GUEST_ADDRESS},1h"),
+            *(f"--dhcp-option=option:router,{ROUTER}", f"--dhcp-option=option:dns-server,{RESOLVER}"),
+            f"--dhcp-leasefile={self._folder / 'leases'}",
+        ]

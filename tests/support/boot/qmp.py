@@ -108,13 +108,20 @@ class GuestAgent:
             return
         raise TimeoutError("the agent in the guest does not answer")
 
-    def run(self, command: str, *, timeout_s: float = 60) -> Ran:
+    def run(self, command: str, *, data: bytes = b"", timeout_s: float = 60) -> Ran:
         """Run a line of shell as root.
+
+        Args:
+            command: the line.
+            data: what it reads.
+            timeout_s: how long it may take.
 
         Raises:
             TimeoutError: it did not end in time.
         """
-        asked = {"path": "/bin/bash", "arg": ["-c", command], "capture-output": True}
+        asked: dict[str, Any] = {"path": "/bin/bash", "arg": ["-c", command], "capture-output": True}
+        if data:
+            asked["input-data"] = base64.b64encode(data).decode()
         pid = self._call("guest-exec", asked)["pid"]
         deadline, pause = time.monotonic() + timeout_s, 0.05
         while time.monotonic() < deadline:

@@ -28,12 +28,14 @@ def root_folder() -> Path:
     """The guest's root as a folder; built when the recipe is new, which takes one to three minutes."""
     folder = cache() / f"{SUITE}-{_recipe()}"
     if not (folder / "complete").exists():
-        for old in cache().glob("*-*"):
-            shutil.rmtree(old)
+        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         _certificate_authority(folder)
         _build(folder)
         (folder / "complete").touch()
+        for old in cache().glob(f"{SUITE}-*"):
+            if old != folder:
+                shutil.rmtree(old)
     return folder
 
 
