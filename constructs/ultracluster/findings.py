@@ -9,8 +9,9 @@ Errors raised: `FindingsError` (a `ValueError`) from `raise_if_errors`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from ultracluster.values import dataclass
 
 __all__ = ["Finding", "FindingsError", "Severity", "finding", "raise_if_errors"]
 

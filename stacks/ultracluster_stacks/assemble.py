@@ -6,7 +6,6 @@ nothing depends on compute: its fleets are named by literal names, not by refere
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ import aws_cdk as cdk
 from ultracluster.plan.cluster_file import plan_file
 from ultracluster.plan.cluster_files import read_catalog
 from ultracluster.plan.requests import fleet_request
+from ultracluster.values import dataclass
 from ultracluster_stacks.compute_stack import ComputeStack
 from ultracluster_stacks.network_stack import NetworkStack
 from ultracluster_stacks.observability_stack import ObservabilityStack

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
+
+from ultracluster.values import dataclass
 
 __all__ = ["AgentFacts", "AgentMetric", "LogFile", "agent_facts"]
 

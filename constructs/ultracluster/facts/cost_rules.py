@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from ultracluster.values import dataclass
 
 __all__ = ["CostRuleFacts", "cost_rule_facts"]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from ultracluster.values import dataclass
 
 __all__ = ["VolumeTypeFacts", "gp3"]
 

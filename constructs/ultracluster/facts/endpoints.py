@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
+
+from ultracluster.values import dataclass
 
 __all__ = ["EndpointFacts", "default_endpoints", "endpoint_facts", "endpoint_services", "services_on_other_ports"]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from ultracluster.values import dataclass
 
 __all__ = ["Ports", "bearer_types", "dashboard_installs", "ports_of"]
 

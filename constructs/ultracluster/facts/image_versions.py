@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from ultracluster.values import dataclass
 
 __all__ = ["ImageVersions", "build_instance_types", "build_root_gib", "image_addresses", "image_versions"]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

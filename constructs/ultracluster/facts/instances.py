@@ -7,7 +7,7 @@ mapping (`catalog=`), made for example from `catalog()` and `instance_record.fro
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,11 +48,32 @@ def _document() -> dict[str, Any]:
     return document
 
 
+class _Catalog(Mapping[str, InstanceType]):
+    """Makes the record of a type when somebody asks for it: a cluster has one type or two out of dozens."""
+
+    def __init__(self, rows: Mapping[str, Mapping[str, Any]]) -> None:
+        self._rows = rows
+        self._made: dict[str, InstanceType] = {}
+
+    def __getitem__(self, name: str) -> InstanceType:
+        if name not in self._made:
+            self._made[name] = _instance_type(name, self._rows[name])
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
 @cache
 def catalog() -> Mapping[str, InstanceType]:
     """All known types by name, in the order of the data file."""
-    price_as_of = {key: source.as_of for key, source in sources().items()}
-    return {name: _instance_type(name, row, price_as_of) for name, row in _document()["instances"].items()}
+    return _Catalog(_document()["instances"])
 
 
 @cache
@@ -129,14 +150,14 @@ _READERS: dict[str, Callable[[Any], object]] = {
 }
 
 
-def _instance_type(name: str, row: Mapping[str, Any], dates: Mapping[str, str]) -> InstanceType:
+def _instance_type(name: str, row: Mapping[str, Any]) -> InstanceType:
     values: dict[str, Any] = {
         key: _READERS[key](value) if key in _READERS else tuple(value) if isinstance(value, list) else value
         for key, value in row.items()
         if key != "kept"
     }
     price = row["sources"]["on_demand_usd_per_hour"]
-    price_as_of = dates[price] if row["on_demand_usd_per_hour"] else None
+    price_as_of = sources()[price].as_of if row["on_demand_usd_per_hour"] else None
     return InstanceType(name=name, price_as_of=price_as_of, **values)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from ultracluster.values import dataclass
 
 __all__ = ["ClientRow", "Layout", "LustreClient", "lustre_client"]
 

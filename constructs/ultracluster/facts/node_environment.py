@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal, cast
 
 from ultracluster.facts.node_tuning import tuning_document, tuning_rows
+from ultracluster.values import dataclass
 
 __all__ = [
     "EnvironmentRow",

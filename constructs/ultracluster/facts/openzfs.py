@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from ultracluster.values import dataclass
 
 __all__ = ["OpenZfsFacts", "openzfs_deployments"]
 

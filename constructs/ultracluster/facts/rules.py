@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from ultracluster.findings import Severity
+from ultracluster.values import dataclass
 
 __all__ = ["RuleFacts", "rule_facts", "rule_registry"]
 

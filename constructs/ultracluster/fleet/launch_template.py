@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -13,6 +12,7 @@ from ultracluster.plan.capacity import CapacityPlan
 from ultracluster.plan.fleet import FleetPlan
 from ultracluster.plan.spot import LayoutGroup
 from ultracluster.plan.volumes import RootVolumePlan
+from ultracluster.values import dataclass
 
 __all__ = ["NodeParts", "launch_template"]
 

@@ -7,7 +7,6 @@ and run inventory, patching and associations; a session needs five actions of it
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -17,6 +16,7 @@ from ultracluster.fleet.bucket_policy import bucket_statements
 from ultracluster.plan.names import EVENT_SOURCE
 from ultracluster.storage.bucket_access import BucketAccess
 from ultracluster.storage.contract import Mount
+from ultracluster.values import dataclass
 
 __all__ = ["NodeAccess", "attach_policy", "node_actions", "node_policy", "node_role"]
 

@@ -7,7 +7,6 @@ to. All that stands of it in the template is the address in the user data and th
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import cast
 from weakref import WeakKeyDictionary
 
@@ -15,6 +14,7 @@ import aws_cdk as cdk
 
 from ultracluster.node_asset import node_program_asset
 from ultracluster.plan.node_program import node_program
+from ultracluster.values import dataclass
 
 __all__ = ["StackWide", "image_parameter", "stack_wide"]
 

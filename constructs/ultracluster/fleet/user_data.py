@@ -7,7 +7,7 @@ into one `Mappings` entry, and a launch template holds only what is its own and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 from weakref import WeakKeyDictionary
 
@@ -15,6 +15,7 @@ import aws_cdk as cdk
 
 from ultracluster.plan.references import is_unresolved
 from ultracluster.plan.user_data_parts import Part, Shared, Slot, Text, merged
+from ultracluster.values import dataclass
 
 __all__ = ["PROGRAM", "render_user_data"]
 

@@ -6,13 +6,12 @@ No managed policy is attached: `EC2InstanceProfileForImageBuilder` reads every c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from ultracluster.acknowledge import acknowledge
+from ultracluster.values import dataclass
 
 __all__ = ["BuildAccess", "build_role"]
 

@@ -7,7 +7,6 @@ can be deployed before it. At most eight alarms for a fleet, twelve for a Spot f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import aws_cdk as cdk
@@ -21,6 +20,7 @@ from ultracluster.findings import FindingsError, finding
 from ultracluster.observability.realise import alarm_arns, metric_alarm
 from ultracluster.plan.alarms import AlarmPlan, FleetAlarmRequest, alarms_for_fleet, fleet_profile
 from ultracluster.plan.fleet import FleetPlan
+from ultracluster.values import dataclass
 
 __all__ = ["FleetAlarms", "FleetToWatch", "WatchedFleet"]
 

@@ -6,10 +6,10 @@ User data, alarms and dashboards ask here what exists, so that none of them can 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ultracluster.facts.agent_metrics import AgentMetric, agent_facts
 from ultracluster.facts.nvidia_xid import critical_xids
+from ultracluster.values import dataclass
 
 __all__ = ["AgentProfile", "agent_configuration", "metric_of_role", "metrics_of_role", "metrics_settings", "published"]
 

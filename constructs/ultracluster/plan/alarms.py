@@ -7,7 +7,6 @@ its own table: an alarm names both by looking them up, so a wrong name or a seco
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ultracluster.facts.agent_metrics import AgentMetric, agent_facts
@@ -15,6 +14,7 @@ from ultracluster.facts.alarms import AlarmFacts, alarm_facts, alarm_limits
 from ultracluster.findings import Finding, finding, raise_if_errors
 from ultracluster.plan.agent_config import AgentProfile, metric_of_role, metrics_of_role
 from ultracluster.plan.metric_refs import MetricRef, agent_metric, service
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.plan.fleet import FleetPlan

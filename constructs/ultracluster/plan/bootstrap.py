@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ultracluster.plan.names import LAUNCH_HOOK, TERMINATE_HOOK, log_group_name
 from ultracluster.plan.user_data import MountRequest, UserDataRequest, node_type
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.plan.fleet import FleetPlan

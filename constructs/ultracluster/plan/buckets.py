@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +10,7 @@ from ultracluster.facts.s3 import StorageClassFacts, storage_class
 from ultracluster.findings import Finding, finding, raise_if_errors
 from ultracluster.plan.decision import Decision
 from ultracluster.plan.paths import check_choice, check_prefix, lies_within
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.plan.data_repository import DataRepositoryRequest

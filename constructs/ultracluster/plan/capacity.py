@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
@@ -10,6 +10,7 @@ from ultracluster.findings import raise_if_errors
 from ultracluster.plan.capacity_options import Capacity, CapacityBlock, OnDemand, Reservation, Spot
 from ultracluster.plan.capacity_rules import capacity_findings, scale_in_lead
 from ultracluster.plan.decision import Decision
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.facts.instances import InstanceType

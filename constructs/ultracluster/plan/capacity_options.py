@@ -7,8 +7,9 @@ stated by the class, never guessed from an id.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ultracluster.findings import Finding, raise_if_errors
@@ -16,6 +16,7 @@ from ultracluster.plan.cluster_steps import draft_cluster
 from ultracluster.plan.cost import CostPlan, plan_cost
 from ultracluster.plan.names import auto_scaling_group_name
 from ultracluster.plan.quotas import QuotaPlan, plan_quotas
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ultracluster.findings import Finding, FindingsError
 from ultracluster.plan.cluster_rules import mounted_by
 from ultracluster.plan.names import auto_scaling_group_name
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ultracluster.findings import Finding, FindingsError
 from ultracluster.plan.cluster import ClusterPlan, cluster_plan
 from ultracluster.plan.cluster_steps import draft_cluster
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -7,8 +7,9 @@ record is said to have none, Capacity Blocks and Spot are said to be priced othe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.facts.instances import InstanceType

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ultracluster.facts.agent_metrics import agent_facts
 from ultracluster.facts.alarms import alarm_limits
@@ -13,6 +12,7 @@ from ultracluster.plan.alarms import FleetAlarmRequest
 from ultracluster.plan.dashboard_layout import Query, Widget, graph, place
 from ultracluster.plan.lustre_alarms import LustreAlarmRequest
 from ultracluster.plan.metric_refs import FILE_SYSTEM, MetricRef, agent_metric, highest, service
+from ultracluster.values import dataclass
 
 __all__ = ["DashboardRequest", "FileSystemOnDashboard", "dashboard_body"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from ultracluster.plan.metric_refs import MetricRef
+from ultracluster.values import dataclass
 
 __all__ = ["COLUMNS", "Query", "Widget", "graph", "place"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ultracluster.facts.lustre import lustre_facts
 from ultracluster.findings import Finding, finding
 from ultracluster.plan.paths import check_prefix, lies_within
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.facts.lustre import DeploymentFacts

@@ -7,7 +7,7 @@ totals, and the addresses and quotas that the fleet needs at its largest.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ultracluster.findings import raise_if_errors
@@ -26,6 +26,7 @@ from ultracluster.plan.network_interfaces import (
 from ultracluster.plan.placement import AUTO, Placement, PlacementPlan, plan_placement
 from ultracluster.plan.spot import LayoutGroup, SpotPlan, plan_spot
 from ultracluster.plan.volumes import RootVolume, RootVolumePlan, plan_root_volume
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ultracluster.facts.compute_limits import limit
@@ -20,6 +19,7 @@ from ultracluster.plan.placement import PlacementRequest, check_placement
 from ultracluster.plan.spot import SpotRequest, check_spot, effective_efa, group_by_cards
 from ultracluster.plan.volumes import check_root_volume
 from ultracluster.plan.zones import check_availability_zones, is_spelt_out, region_of_zone
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

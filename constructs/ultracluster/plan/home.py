@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ultracluster.facts.efs import efs_facts
 from ultracluster.findings import raise_if_errors
 from ultracluster.plan.decision import Decision
 from ultracluster.plan.home_rules import check_home, check_home_clients
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.findings import Finding

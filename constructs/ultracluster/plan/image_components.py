@@ -7,12 +7,12 @@ a module is built after that, so no module goes into the folder of a kernel that
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from ultracluster.facts.image_versions import ImageVersions, image_addresses
 from ultracluster.facts.node_packages import node_packages
 from ultracluster.plan.image_document import Document, Download, Reboot, Script, Step
 from ultracluster.plan.node_program import INSTALLED_AT, node_program
+from ultracluster.values import dataclass
 
 __all__ = ["OPTIONAL_PARTS", "PROGRAM_PARAMETER", "Build", "components"]
 

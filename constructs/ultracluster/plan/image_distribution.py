@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ultracluster.findings import Finding, finding
 from ultracluster.plan.references import is_unresolved
+from ultracluster.values import dataclass
 
 __all__ = ["ImageRegion", "ImageRetention", "check_parameter", "check_regions", "check_retention"]
 

@@ -10,9 +10,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
+
+from ultracluster.values import dataclass
 
 __all__ = ["Document", "Download", "Reboot", "Script", "Step", "content_version", "script_text"]
 

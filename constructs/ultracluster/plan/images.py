@@ -7,7 +7,7 @@ and the small root fills up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
 from ultracluster.facts.images import operating_systems, public_images, recommended_root_gib
@@ -15,6 +15,7 @@ from ultracluster.findings import raise_if_errors
 from ultracluster.plan.decision import Decision
 from ultracluster.plan.image_options import Al2023, Ami, Dlami, Image, OperatingSystem, SsmImage, Ubuntu
 from ultracluster.plan.image_rules import image_findings, image_os, parameter_family
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.facts.images import PublicImage

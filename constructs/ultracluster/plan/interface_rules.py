@@ -8,11 +8,12 @@ One fault gives one finding: an entry that a rule has named is left out of the r
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ultracluster.facts.compute_limits import limit
 from ultracluster.findings import Severity, finding
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

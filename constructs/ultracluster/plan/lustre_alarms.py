@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ultracluster.facts.alarms import alarm_limits
@@ -11,6 +10,7 @@ from ultracluster.facts.service_metrics import service_metric
 from ultracluster.findings import Finding, finding, raise_if_errors
 from ultracluster.plan.alarms import AlarmPlan, alarm, check_name
 from ultracluster.plan.metric_refs import FILE_SYSTEM, highest, service
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.plan.lustre_request import LustrePlan

@@ -6,8 +6,10 @@ and a template can be, so that a combination that does not fit is judged and exp
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
+
+from ultracluster.values import dataclass
 
 __all__ = [
     "AUTOMATIC",

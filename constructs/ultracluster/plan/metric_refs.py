@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ultracluster.facts.agent_metrics import AgentMetric, agent_facts
 from ultracluster.facts.service_metrics import service_metric
+from ultracluster.values import dataclass
 
 __all__ = ["FILE_SYSTEM", "MetricRef", "agent_metric", "highest", "service"]
 

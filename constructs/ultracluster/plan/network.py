@@ -8,7 +8,7 @@ the nodes, a quarter to file systems and endpoints, an eighth to NAT gateways; a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from ultracluster.plan.network_rules import (
     usable_addresses,
 )
 from ultracluster.plan.zones import check_availability_zones
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.findings import Finding

@@ -12,13 +12,14 @@ A new instance type needs no change here, only its row in the catalogue.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, cast
 
 from ultracluster.findings import finding, raise_if_errors
 from ultracluster.plan.decision import Decision
 from ultracluster.plan.numbers import no_whole_number
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from ultracluster.plan.agent_config import AgentProfile, agent_configuration
 from ultracluster.plan.bare_source import bare_source
 from ultracluster.plan.node_settings import agent_profile, node_settings
 from ultracluster.plan.user_data_parts import Part, Shared, Slot, Text
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.plan.user_data import UserDataRequest

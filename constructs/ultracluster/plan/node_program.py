@@ -11,11 +11,11 @@ import json
 import sys
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from ultracluster.plan.node_facts import node_facts
+from ultracluster.values import dataclass
 
 __all__ = ["FILE_NAME", "INSTALLED_AT", "NodeProgram", "node_program"]
 

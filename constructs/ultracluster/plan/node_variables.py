@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from ultracluster.facts.node_environment import ForbiddenVariable, forbidden_variables
 from ultracluster.findings import Finding, finding
+from ultracluster.values import dataclass
 
 __all__ = ["Assignment", "assignments", "check_assignments", "check_variables", "without_comments"]
 

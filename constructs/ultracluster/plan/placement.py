@@ -7,13 +7,13 @@ instances stay unused. A Capacity Block takes none at all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ultracluster.findings import finding, raise_if_errors
 from ultracluster.plan.capacity_options import Capacity, CapacityBlock, Reservation
 from ultracluster.plan.decision import Decision
 from ultracluster.plan.references import is_unresolved
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.facts.instances import InstanceType

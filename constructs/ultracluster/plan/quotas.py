@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
 from ultracluster.facts.quotas import QUOTA_SERVICE, quota_console_url, quota_name
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.plan.capacity_options import Spot

@@ -7,13 +7,13 @@ without it, in one zone with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ultracluster.findings import raise_if_errors
 from ultracluster.plan.decision import Decision
 from ultracluster.plan.network_interfaces import InterfaceLayout, plan_network_interfaces
 from ultracluster.plan.spot_rules import spot_findings
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.facts.instances import InstanceType

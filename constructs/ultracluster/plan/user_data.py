@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -24,6 +23,7 @@ from ultracluster.plan.node_files import node_files
 from ultracluster.plan.node_settings import lustre_over_efa
 from ultracluster.plan.user_data_checks import check_document, check_fields, check_script
 from ultracluster.plan.user_data_parts import Part, Shared, Slot, Text, part_length
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.facts.instance_type import InstanceType

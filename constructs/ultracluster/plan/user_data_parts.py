@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
+
+from ultracluster.values import dataclass
 
 __all__ = ["SLOT_LENGTHS", "Part", "Shared", "Slot", "Text", "merged", "part_length"]
 

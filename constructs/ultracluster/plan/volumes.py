@@ -7,13 +7,13 @@ it; EC2 refuses the launch otherwise. IOPS that are left out are therefore chose
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ultracluster.facts.ebs import gp3
 from ultracluster.findings import finding, raise_if_errors
 from ultracluster.plan.decision import Decision
 from ultracluster.plan.numbers import no_whole_number
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.findings import Finding

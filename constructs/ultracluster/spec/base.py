@@ -29,7 +29,7 @@ Many = Annotated[tuple[Item, ...], Strict(False)]
 class SpecModel(BaseModel):
     """A part of the cluster file: strict, frozen, without unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 
     key_rules: ClassVar[tuple[KeyRule, ...]] = ()
     """Which keys exclude or need each other; judged also when a field of the model is faulty."""

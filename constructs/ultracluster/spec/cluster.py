@@ -53,8 +53,10 @@ class ClusterSpec(SpecModel):
         description="Groups of equal nodes.",
         examples=[[{"name": "train", "instance_type": "p5.48xlarge", "count": 2}]],
     )
-    storage: StorageSpec = Field(default=StorageSpec(), description="Shared file systems and buckets.")
-    scheduler: SchedulerSpec = Field(default=SchedulerSpec(), description="What starts jobs; nothing by default.")
+    storage: StorageSpec = Field(default=StorageSpec.model_construct(), description="Shared file systems and buckets.")
+    scheduler: SchedulerSpec = Field(
+        default=SchedulerSpec.model_construct(), description="What starts jobs; nothing by default."
+    )
     observability: ObservabilitySpec = Field(
-        default=ObservabilitySpec(), description="Alarms, dashboard, logs and metrics."
+        default=ObservabilitySpec.model_construct(), description="Alarms, dashboard, logs and metrics."
     )

@@ -104,7 +104,7 @@ class FleetSpec(SpecModel):
         examples=[["us-east-1a", "us-east-1b"]],
     )
     capacity: CapacitySpec = Field(
-        default=OnDemandSpec(),
+        default=OnDemandSpec.model_construct(),
         description="How the instances are bought; On-Demand unless said otherwise.",
         examples=[{"kind": "capacity-block", "reservation_id": "cr-0a1b2c3d4e5f60718"}],
     )
@@ -125,9 +125,12 @@ class FleetSpec(SpecModel):
         "have their own placement). none: no group. Or {name: ...} of a group that exists.",
     )
     image: ImageSpec = Field(
-        default=DlamiSpec(), description="What the nodes boot; the Deep Learning Base AMI unless said otherwise."
+        default=DlamiSpec.model_construct(),
+        description="What the nodes boot; the Deep Learning Base AMI unless said otherwise.",
     )
-    root_volume: RootVolumeSpec = Field(default=RootVolumeSpec(), description="The root volume of each node.")
+    root_volume: RootVolumeSpec = Field(
+        default=RootVolumeSpec.model_construct(), description="The root volume of each node."
+    )
     user_data: FilePath | None = Field(
         default=None,
         description="A script with its #! line, as a path relative to this file; it runs once on each node, after "

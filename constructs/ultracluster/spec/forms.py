@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +12,7 @@ from pydantic_core import core_schema
 
 from ultracluster.spec.keys import fault
 from ultracluster.spec.wording import either, shown
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler

@@ -5,7 +5,6 @@ Errors raised: `FindingsError` with all faults of the file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from ultracluster.findings import Finding, FindingsError
@@ -13,6 +12,7 @@ from ultracluster.spec.cluster import ClusterSpec
 from ultracluster.spec.locate import located
 from ultracluster.spec.parts import ClusterParts, readable_parts
 from ultracluster.spec.source import ClusterSource, read_cluster
+from ultracluster.values import dataclass
 
 __all__ = ["LoadedCluster", "load_cluster", "load_parts"]
 

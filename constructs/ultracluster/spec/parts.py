@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
@@ -18,6 +17,7 @@ from ultracluster.spec.network import NetworkSpec
 from ultracluster.spec.observability import ObservabilitySpec
 from ultracluster.spec.paths import Place, path_text
 from ultracluster.spec.storage import BucketSpec, HomeSpec
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from ultracluster.spec.base import SpecModel

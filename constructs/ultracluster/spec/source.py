@@ -6,7 +6,6 @@ Errors raised: `FindingsError` with UC-SPC-001 when nothing of the file can be u
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +13,7 @@ from ultracluster.findings import Finding
 from ultracluster.spec.paths import Place
 from ultracluster.spec.wording import shown
 from ultracluster.spec.yaml_data import read_yaml, unreadable
+from ultracluster.values import dataclass
 
 __all__ = ["ClusterSource", "parse_cluster", "read_cluster"]
 

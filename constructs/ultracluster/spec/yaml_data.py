@@ -8,13 +8,14 @@ Errors raised: `FindingsError` with UC-SPC-001 for several documents, tags, very
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import yaml
 
 from ultracluster.findings import Finding, FindingsError, finding
 from ultracluster.spec.paths import Place, path_text
+from ultracluster.values import dataclass
 
 __all__ = ["Plain", "Reading", "read_yaml", "unreadable"]
 

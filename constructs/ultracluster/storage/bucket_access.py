@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ultracluster.findings import raise_if_errors
 from ultracluster.plan.paths import check_prefix
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from aws_cdk import aws_s3 as s3

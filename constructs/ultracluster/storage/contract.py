@@ -8,8 +8,9 @@ adding a fleet changes nothing in the storage stack.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
+
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2

@@ -7,7 +7,6 @@ ones succeed. They share the removal policy of their file system: a retained fil
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
@@ -17,6 +16,7 @@ from constructs import Construct
 from ultracluster.plan.data_repository import DataRepositoryPlan, DataRepositoryRequest
 from ultracluster.storage.cluster_key import let_lustre_links_use
 from ultracluster.storage.training_bucket import TrainingBucket
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from aws_cdk import aws_s3 as s3

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ultracluster.findings import FindingsError, finding
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

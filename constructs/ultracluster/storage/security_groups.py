@@ -11,13 +11,13 @@ Rules are made between groups of which at least one is made here. An existing gr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from ultracluster.plan.lustre_request import PortRange
+from ultracluster.values import dataclass
 
 __all__ = ["StorageSecurityGroups"]
 
