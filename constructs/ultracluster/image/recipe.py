@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
+import aws_cdk as cdk
 from aws_cdk import aws_imagebuilder as imagebuilder
 from constructs import Construct
 
 from ultracluster.plan.image_build import TunedImagePlan
 from ultracluster.plan.image_components import PROGRAM_PARAMETER
-from ultracluster.plan.image_document import Document
+from ultracluster.plan.image_document import Document, content_version
 
 __all__ = ["recipe"]
 
@@ -35,12 +37,14 @@ def recipe(
         program_address: where the programs of a node are.
         tags: of everything.
     """
-    made = {each.name: _component(scope, name, plan, each, tags) for each in plan.components}
+    # Which key and which bucket: another one is another recipe. Resolved, so that nothing of a token gets into it.
+    given = json.dumps(cdk.Stack.of(scope).resolve([key_arn, program_address]), sort_keys=True)
+    made = {each.name: _component(scope, name, each, tags) for each in plan.components}
     return made, _Recipe(
         scope,
         "Recipe",
         name=name,
-        version=plan.recipe_version,
+        version=content_version(plan.recipe_content + given),
         description=f"{plan.supported_os} for training nodes",
         parent_image=f"ssm:{plan.parent}",
         components=[_configuration(made[each.name], each, program_address) for each in plan.components],
@@ -60,9 +64,7 @@ def recipe(
     )
 
 
-def _component(
-    scope: Construct, name: str, plan: TunedImagePlan, document: Document, tags: Mapping[str, str]
-) -> imagebuilder.CfnComponent:
+def _component(scope: Construct, name: str, document: Document, tags: Mapping[str, str]) -> imagebuilder.CfnComponent:
     return imagebuilder.CfnComponent(
         scope,
         f"Component-{document.name}",
@@ -70,7 +72,7 @@ def _component(
         version=document.version,
         platform="Linux",
         description=document.description,
-        supported_os_versions=[plan.supported_os],
+        supported_os_versions=[document.supported_os],
         data=document.text,
         tags=dict(tags),
     )

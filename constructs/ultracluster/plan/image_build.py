@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from ultracluster.facts.image_names import architecture_of_type
@@ -17,7 +17,7 @@ from ultracluster.facts.node_tuning import opt_ins
 from ultracluster.findings import Finding, finding, raise_if_errors
 from ultracluster.plan.decision import Decision
 from ultracluster.plan.image_components import OPTIONAL_PARTS, Build, components
-from ultracluster.plan.image_document import Document, content_version
+from ultracluster.plan.image_document import Document
 from ultracluster.plan.image_options import Al2023, Dlami, OperatingSystem, Ubuntu
 
 __all__ = ["Base", "TunedImagePlan", "TunedImageRequest", "check_tuned_image", "plan_tuned_image"]
@@ -63,7 +63,7 @@ class TunedImagePlan:
         root_device_name: under which name the root volume is mapped.
         root_gib: size of the root volume in GiB.
         components: documents in their order.
-        recipe_version: version of the recipe, which follows from all of the above.
+        recipe_content: all of the above as a text, from which the version of the recipe follows.
         instance_types: what it is built and tested on.
         decisions: why.
         warnings: findings that do not stop the plan.
@@ -75,7 +75,7 @@ class TunedImagePlan:
     root_device_name: str
     root_gib: int
     components: tuple[Document, ...]
-    recipe_version: str
+    recipe_content: str
     instance_types: tuple[str, ...]
     decisions: tuple[Decision, ...] = ()
     warnings: tuple[Finding, ...] = ()
@@ -110,7 +110,7 @@ def plan_tuned_image(request: TunedImageRequest, *, subject: str) -> TunedImageP
         opt_ins=tuple(sorted(set(request.opt_ins))),
         versions=request.versions or image_versions(),
     )
-    documents = components(build)
+    documents = tuple(replace(each, supported_os=_SYSTEMS[base.os]) for each in components(build))
     root_gib = request.root_gib or build_root_gib(kind)
     root_device_name = operating_systems()[base.os].root_device_name
     return TunedImagePlan(
@@ -120,16 +120,16 @@ def plan_tuned_image(request: TunedImageRequest, *, subject: str) -> TunedImageP
         root_device_name=root_device_name,
         root_gib=root_gib,
         components=documents,
-        recipe_version=_recipe_version(base.ssm_parameter, root_device_name, root_gib, documents),
+        recipe_content=_recipe_content(base.ssm_parameter, root_device_name, root_gib, documents),
         instance_types=request.instance_types or build_instance_types(request.architecture),
         decisions=tuple(_decisions(request, base, build, documents, subject)),
         warnings=warnings,
     )
 
 
-def _recipe_version(parent: str, root_device_name: str, root_gib: int, documents: tuple[Document, ...]) -> str:
+def _recipe_content(parent: str, root_device_name: str, root_gib: int, documents: tuple[Document, ...]) -> str:
     content = [parent, root_device_name, root_gib, [[each.name, each.version] for each in documents]]
-    return content_version(json.dumps(content))
+    return json.dumps(content)
 
 
 def _parent(request: TunedImageRequest) -> list[PublicImage]:

@@ -78,10 +78,12 @@ class Document:
         validate: steps that look at the build instance when all components have been built.
         test: steps that look at a new instance of the finished image.
         parameters: values that the recipe gives it, each with its description.
+        supported_os: the operating system that it is offered for.
     """
 
     name: str
     description: str
+    supported_os: str = ""
     build: tuple[Step, ...] = ()
     validate: tuple[Step, ...] = ()
     test: tuple[Step, ...] = ()
@@ -94,8 +96,8 @@ class Document:
 
     @property
     def version(self) -> str:
-        """The version that the text has."""
-        return content_version(self.text)
+        """The version that follows from everything that cannot be changed under one version."""
+        return content_version(f"{self.supported_os}\n{self.text}")
 
     def _lines(self) -> Iterator[str]:
         yield f"name: {json.dumps(self.name)}"

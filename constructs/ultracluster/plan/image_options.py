@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol, cast
 
-__all__ = ["Al2023", "Ami", "Dlami", "Image", "OperatingSystem", "SsmImage", "Ubuntu"]
+__all__ = ["Al2023", "Ami", "Dlami", "Image", "ImageSource", "OperatingSystem", "SsmImage", "Ubuntu", "image_from"]
 
 OperatingSystem = Literal["al2023", "ubuntu-22.04", "ubuntu-24.04"]
 
@@ -70,3 +70,25 @@ class SsmImage:
 
 
 Image = Dlami | Al2023 | Ubuntu | Ami | SsmImage
+
+
+class ImageSource(Protocol):
+    """What builds images, such as `TunedImage`."""
+
+    @property
+    def image(self) -> SsmImage:
+        """The newest of them."""
+
+
+def image_from(given: Image | ImageSource | None) -> Image:
+    """The image that a fleet boots: the one that was named, the newest of what builds some, or the Deep Learning AMI.
+
+    Args:
+        given: what was handed to the fleet.
+    """
+    if given is None:
+        return Dlami()
+    if isinstance(given, Image):
+        return given
+    # What is neither goes on as it is: the rules on images tell what would be one.
+    return cast("Image", getattr(given, "image", given))

@@ -24,7 +24,7 @@ from ultracluster.network.cluster_network import ClusterNetwork
 from ultracluster.placement.efa_placement_group import EfaPlacementGroup
 from ultracluster.plan.capacity import Spot
 from ultracluster.plan.fleet import FleetRequest
-from ultracluster.plan.images import Dlami, Image
+from ultracluster.plan.image_options import Image, ImageSource, image_from
 from ultracluster.plan.network_interfaces import InterfaceLayout
 from ultracluster.plan.placement import AUTO, Placement
 from ultracluster.plan.volumes import RootVolume
@@ -69,7 +69,8 @@ class SpotTrainingFleet(Fleet):
         encryption_key: customer key of the root volumes.
         asset_key: customer key of the bootstrap bucket, which holds the programs of the nodes; needed only for a key of
             your own whose policy does not let the account use it through S3, as keys made by `cdk bootstrap` do.
-        image: the machine image; the Deep Learning base image of the accelerator's vendor by default.
+        image: the machine image, or a `TunedImage`; the Deep Learning base image of the accelerator's vendor by
+            default.
         root_volume: size and speed of the gp3 root volume.
         storage: shared file systems to mount, in this order.
         bucket_access: buckets and prefixes that nodes may use; checkpoints belong here.
@@ -113,7 +114,7 @@ class SpotTrainingFleet(Fleet):
         role: iam.IRole | None = None,
         encryption_key: kms.IKey | None = None,
         asset_key: kms.IKey | None = None,
-        image: Image | None = None,
+        image: Image | ImageSource | None = None,
         root_volume: RootVolume | None = None,
         storage: Sequence[SharedStorage] = (),
         bucket_access: Sequence[BucketAccess] = (),
@@ -138,7 +139,7 @@ class SpotTrainingFleet(Fleet):
             efa=efa,
             layout=interface_layout,
             placement=placement,
-            image=image or Dlami(),
+            image=image_from(image),
             root_volume=root_volume or RootVolume(),
             metadata_hop_limit=metadata_hop_limit,
             detailed_monitoring=detailed_monitoring,
