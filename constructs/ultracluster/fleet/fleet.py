@@ -83,7 +83,6 @@ class Fleet(Construct):
         security_groups: Sequence[ec2.ISecurityGroup] = (),
         role: iam.IRole | None = None,
         encryption_key: kms.IKey | None = None,
-        asset_key: kms.IKey | None = None,
         storage: Sequence[SharedStorage] = (),
         bucket_access: Sequence[BucketAccess] = (),
         user_data: str | None = None,
@@ -112,7 +111,7 @@ class Fleet(Construct):
         self.efa_placement_group = efa_placement_group or self._fabric()
         self.log_group = self._log_group(log_retention_days)
         self.node_policy: iam.Policy | None = None
-        self.role = self._role(role, bucket_access, asset_key)
+        self.role = self._role(role, bucket_access)
         self.instance_profile = iam.CfnInstanceProfile(self, "InstanceProfile", roles=[self.role.role_name])
         self.launch_templates = self._launch_templates(encryption_key)
         self.auto_scaling_group = self._group(notification_topic)
@@ -215,7 +214,7 @@ class Fleet(Construct):
         group.apply_removal_policy(cdk.RemovalPolicy.DESTROY)
         return group
 
-    def _role(self, given: iam.IRole | None, buckets: Sequence[BucketAccess], asset_key: kms.IKey | None) -> iam.IRole:
+    def _role(self, given: iam.IRole | None, buckets: Sequence[BucketAccess]) -> iam.IRole:
         common = self._stack_wide
         access = NodeAccess(
             log_group_arn=self.log_group.attr_arn,
@@ -227,7 +226,6 @@ class Fleet(Construct):
             ),
             metrics_namespace=self.metrics_namespace,
             program_arn=common.program_arn,
-            program_key_arn=None if asset_key is None else asset_key.key_arn,
             event_bus_arn=common.event_bus_arn,
             suspends_rebalancing=len(self.plan.availability_zones) > 1,
             buckets=buckets,

@@ -32,7 +32,6 @@ class NodeAccess:
         group_arn_pattern: ARN of the fleet's own Auto Scaling group; the id in its middle is not known beforehand.
         metrics_namespace: the only CloudWatch namespace that nodes may publish in.
         program_arn: the object that holds the programs of the nodes.
-        program_key_arn: customer key that the object is encrypted with, if nodes have to be allowed to use it.
         event_bus_arn: the default event bus, on which nodes say what happens to them.
         suspends_rebalancing: whether nodes suspend zone rebalancing of their group (fleets over several zones).
         buckets: buckets and prefixes.
@@ -43,7 +42,6 @@ class NodeAccess:
     group_arn_pattern: str
     metrics_namespace: str
     program_arn: str
-    program_key_arn: str | None
     event_bus_arn: str
     suspends_rebalancing: bool
     buckets: Sequence[BucketAccess]
@@ -128,6 +126,10 @@ def _agents(access: NodeAccess) -> Iterable[Statement]:
         "Action": ["autoscaling:CompleteLifecycleAction", "autoscaling:SetInstanceHealth", *suspend],
         "Resource": access.group_arn_pattern,
     }
+
+
+def _programs(access: NodeAccess) -> Iterable[Statement]:
+    yield {"Sid": "OwnPrograms", "Effect": "Allow", "Action": "s3:GetObject", "Resource": access.program_arn}
     yield {
         "Sid": "OwnEvents",
         "Effect": "Allow",
@@ -135,12 +137,6 @@ def _agents(access: NodeAccess) -> Iterable[Statement]:
         "Resource": access.event_bus_arn,
         "Condition": {"StringEquals": {"events:source": EVENT_SOURCE}},
     }
-
-
-def _programs(access: NodeAccess) -> Iterable[Statement]:
-    yield {"Sid": "OwnPrograms", "Effect": "Allow", "Action": "s3:GetObject", "Resource": access.program_arn}
-    if access.program_key_arn is not None:
-        yield {"Sid": "KeyOfPrograms", "Effect": "Allow", "Action": "kms:Decrypt", "Resource": access.program_key_arn}
 
 
 def _file_systems(stack: cdk.Stack, mounts: Sequence[Mount]) -> Iterable[Statement]:

@@ -73,8 +73,6 @@ class TrainingFleet(Fleet):
         security_groups: further groups for the primary interface.
         role: an existing role; what nodes need is added to it where its policies may be changed.
         encryption_key: customer key of the root volumes; the key of the account by default. Encrypted either way.
-        asset_key: customer key of the bootstrap bucket, which holds the programs of the nodes; needed only for a key of
-            your own whose policy does not let the account use it through S3, as keys made by `cdk bootstrap` do.
         image: the machine image, or a `TunedImage`; the Deep Learning base image of the accelerator's vendor by
             default.
         root_volume: size and speed of the gp3 root volume.
@@ -118,7 +116,6 @@ class TrainingFleet(Fleet):
         security_groups: Sequence[ec2.ISecurityGroup] = (),
         role: iam.IRole | None = None,
         encryption_key: kms.IKey | None = None,
-        asset_key: kms.IKey | None = None,
         image: Image | ImageSource | None = None,
         root_volume: RootVolume | None = None,
         storage: Sequence[SharedStorage] = (),
@@ -165,7 +162,6 @@ class TrainingFleet(Fleet):
             security_groups=security_groups,
             role=role,
             encryption_key=encryption_key,
-            asset_key=asset_key,
             storage=storage,
             bucket_access=bucket_access,
             user_data=user_data,

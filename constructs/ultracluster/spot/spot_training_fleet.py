@@ -67,8 +67,6 @@ class SpotTrainingFleet(Fleet):
         security_groups: further groups for the primary interface.
         role: an existing role.
         encryption_key: customer key of the root volumes.
-        asset_key: customer key of the bootstrap bucket, which holds the programs of the nodes; needed only for a key of
-            your own whose policy does not let the account use it through S3, as keys made by `cdk bootstrap` do.
         image: the machine image, or a `TunedImage`; the Deep Learning base image of the accelerator's vendor by
             default.
         root_volume: size and speed of the gp3 root volume.
@@ -113,7 +111,6 @@ class SpotTrainingFleet(Fleet):
         security_groups: Sequence[ec2.ISecurityGroup] = (),
         role: iam.IRole | None = None,
         encryption_key: kms.IKey | None = None,
-        asset_key: kms.IKey | None = None,
         image: Image | ImageSource | None = None,
         root_volume: RootVolume | None = None,
         storage: Sequence[SharedStorage] = (),
@@ -155,7 +152,6 @@ class SpotTrainingFleet(Fleet):
             security_groups=security_groups,
             role=role,
             encryption_key=encryption_key,
-            asset_key=asset_key,
             storage=storage,
             bucket_access=bucket_access,
             user_data=user_data,

@@ -118,9 +118,10 @@ def test_the_programs_of_the_node_are_the_only_object_that_it_may_read(stack, sy
     assert "kms:" not in json.dumps(statements(template))
 
 
-def test_the_key_of_the_bootstrap_bucket_is_used_where_it_is_named(stack, synth):
-    p5(stack, asset_key=kms.Key.from_key_arn(stack, "Key", KEY))
-    assert actions(synth(stack))["kms:Decrypt"] == [KEY]
+def test_a_key_of_the_bootstrap_bucket_is_granted_like_any_other(stack, synth):
+    kms.Key.from_key_arn(stack, "Key", KEY).grant_decrypt(p5(stack))
+    (policy,) = all_properties(synth(stack), "AWS::IAM::Policy")
+    assert policy["PolicyDocument"]["Statement"] == [{"Action": "kms:Decrypt", "Effect": "Allow", "Resource": KEY}]
 
 
 def test_only_a_fleet_over_several_zones_suspends_rebalancing_and_only_its_own(stack, synth):
