@@ -21,7 +21,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-ACCESS_KEY = "ASIATESTTESTTESTTEST"
+ACCESS_KEY = "access-key-of-the-test"
 SECRET_KEY = "secret/of+the+test"
 SESSION_TOKEN = "session-token=="
 _LONGEST_TOKEN_S = 21600
