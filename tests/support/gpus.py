@@ -143,6 +143,26 @@ def xid_line(index: int, text: str) -> str:
     return f"2026-11-30T21:58:01+0000 ip-10-0-1-5 kernel: NVRM: Xid (PCI:{place(index)}): {text}"
 
 
+def ethtool(**changes: int) -> str:
+    """`ethtool -S` of an ENA interface."""
+    counters = {
+        "tx_timeout": 0,
+        "suspend": 0,
+        "wd_expired": 0,
+        "interface_up": 1,
+        "bw_in_allowance_exceeded": 4,
+        "bw_out_allowance_exceeded": 0,
+        "pps_allowance_exceeded": 0,
+        "conntrack_allowance_exceeded": 0,
+        "conntrack_allowance_available": 2_000_000,
+        "linklocal_allowance_exceeded": 0,
+        "queue_0_tx_cnt": 80131,
+        "queue_0_rx_bad_csum": 0,
+        **changes,
+    }
+    return "NIC statistics:\n" + "".join(f"     {name}: {count}\n" for name, count in counters.items())
+
+
 def shell(text: str) -> str:
     """Shell text that prints another text."""
     return f"cat <<'END_OF_OUTPUT'\n{text.rstrip(chr(10))}\nEND_OF_OUTPUT\n"
@@ -170,6 +190,12 @@ def install(
     )
     lines = ["2026-11-30T21:57:00+0000 ip-10-0-1-5 kernel: Linux version 6.8.0-1036-aws", *journal]
     machine.command("journalctl", shell("\n".join(lines)))
+    interfaces = machine.root / "sys/class/net"
+    if not interfaces.exists():
+        (interfaces / "ens32/device").mkdir(parents=True)
+        (interfaces / "ens32/device/driver").symlink_to("../../../bus/pci/drivers/ena")
+        (interfaces / "lo").mkdir()
+    machine.command("ethtool", shell(ethtool()))
     machine.command(
         "chronyc", shell(TRACKING.format(**{"offset": "0.000001234", "leap": "Normal", **(tracking or {})}))
     )

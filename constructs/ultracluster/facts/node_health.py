@@ -11,7 +11,7 @@ from typing import Any
 __all__ = ["actions", "collective_facts", "fabric_software", "fault_actions", "health_facts"]
 
 DATA_FILE = Path(__file__).with_name("data") / "node_health.json"
-_SECTIONS = ("limits", "throttle_reasons", "recovery_actions", "dcgm", "measures")
+_SECTIONS = ("limits", "throttle_reasons", "recovery_actions", "network_counters", "dcgm", "measures")
 _PROSE = {"reason", "source", "confidence", "evidence"}
 
 

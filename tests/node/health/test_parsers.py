@@ -14,6 +14,7 @@ from support.outputs import GIB, NCCOM, dcgm3, dcgm4, nccl, neuron_ls, warning
 from ultracluster.node.health.collectives import parse_nccl, parse_nccom
 from ultracluster.node.health.dcgm import parse_diagnostics
 from ultracluster.node.health.kernel_log import parse_events, recovery_of
+from ultracluster.node.health.network import parse_statistics
 from ultracluster.node.health.neuron import parse_devices
 from ultracluster.node.health.nvidia_smi import parse_links, parse_query, place
 from ultracluster.node.health.system import parse_tracking
@@ -31,6 +32,7 @@ SAMPLES = {
     "nccl-tests": (parse_nccl, nccl([(GIB, 430, 0), (8 * GIB, 478.5, 0)])),
     "nccom-test": (parse_nccom, NCCOM),
     "kernel log": (parse_events, LOG),
+    "ethtool": (parse_statistics, gpus.ethtool()),
     "chrony": (parse_tracking, gpus.TRACKING.format(offset="0.000001", leap="Normal")),
 }
 WHOLE_OR_NOTHING = ("query", "dcgm 4", "dcgm 3", "neuron-ls", "neuron-ls, wrapped")

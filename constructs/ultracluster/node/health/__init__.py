@@ -87,7 +87,7 @@ def deep(node: Node, *, level: int | None = None) -> Report:
 
 def _light(node: Node) -> Iterator[Result]:
     from .. import fabric
-    from . import neuron, nvidia, system
+    from . import network, neuron, nvidia, system
 
     kind, verdicts = node.instance_type(), Verdicts(node.facts["health"])
     if not kind.get("accelerators"):
@@ -97,6 +97,7 @@ def _light(node: Node) -> Iterator[Result]:
     else:
         yield from neuron.checks(node, kind, verdicts)
     yield from fabric.check(node)
+    yield from network.checks(node, verdicts)
     yield from system.checks(node, kind, verdicts)
 
 
