@@ -130,7 +130,9 @@ class TunedImage(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._stack = cdk.Stack.of(self)
-        self.image_name = image_name or cdk.Names.unique_resource_name(self, max_length=_NAME_LENGTH, separator="-")
+        # In lower case, as Image Builder writes it in every ARN.
+        unique = cdk.Names.unique_resource_name(self, max_length=_NAME_LENGTH, separator="-").lower()
+        self.image_name = image_name or unique
         self.parameter_name = parameter_name or f"{PARAMETER_PREFIX}ultracluster/{self.image_name}"
         self._retention = retention or ImageRetention()
         self._regions = tuple(regions)
