@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from ultracluster.facts.agent_metrics import agent_facts
+from ultracluster.facts.dcgm import first_releases
 from ultracluster.facts.instance_type import InstanceType
 from ultracluster.facts.instances import catalog
 from ultracluster.facts.lustre_client import lustre_client
@@ -80,6 +81,12 @@ def _fabric() -> dict[str, Any]:
     return {"software": fabric_software(), "never": never, "locked_memory": locked_memory_floor()}
 
 
+def _health() -> dict[str, Any]:
+    """Scale, faults and limits, and the first DCGM that knows a family."""
+    facts = health_facts()
+    return {**facts, "dcgm": {**facts["dcgm"], "first": dict(first_releases())}}
+
+
 def _packages() -> dict[str, Any]:
     packages = node_packages()
     return {
@@ -115,7 +122,7 @@ _SECTIONS: Mapping[str, Callable[[], Any]] = {
     "types": _types,
     "xid": _xid,
     "fabric": _fabric,
-    "health": health_facts,
+    "health": _health,
     "collectives": collective_facts,
     "packages": _packages,
     "lustre": _lustre,

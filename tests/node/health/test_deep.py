@@ -87,6 +87,16 @@ class TestDcgm:
         }
         assert (report.status, report.healthy, report.fit) == (1, False, True)
 
+    @pytest.mark.parametrize(("version", "status"), [("4.2.3", "unknown"), ("4.5.2", "pass"), ("none", "pass")])
+    def test_a_release_that_does_not_know_the_gpus_proves_nothing(self, idle, version, status):
+        idle.metadata["instance-type"] = "p6-b300.48xlarge"
+        idle.settings["types"] = {"p6-b300.48xlarge": {"efa": 16}}
+        body = (
+            f'if [[ $1 == --version ]]; then printf "\\ndcgmi  version: {version}\\n"; exit; fi\n{gpus.shell(dcgm4())}'
+        )
+        idle.command("dcgmi", body)
+        assert [result.status for result in deep(idle, "dcgm")] == [status]
+
     def test_every_level_has_a_time_limit(self):
         levels = node_facts()["health"]["dcgm"]["levels"]
         limits = [levels[str(level)]["timeout_s"] for level in (1, 2, 3, 4)]

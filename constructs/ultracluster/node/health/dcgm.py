@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import NodeError
+from ..fabric.software import older
 from ..results import Result, UnreadableError, Verdicts, worst
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ __all__ = ["Outcome", "checks", "parse_diagnostics"]
 
 _ROOTS = ("DCGM Diagnostic", "DCGM GPU Diagnostic")  # DCGM 4 and 3
 _FAILED = ("fail", "warn")
+_VERSION = re.compile(r"version:\s*(\d+(?:\.\d+)+)")
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,10 @@ def checks(node: Node, kind: Mapping[str, Any], verdicts: Verdicts, level: int) 
         level: 1 to 4.
     """
     facts = node.facts["health"]["dcgm"]
+    least = facts["first"].get(str(kind["name"]).partition(".")[0])
+    if least and (have := _version(node)) and older(have, least):
+        yield verdicts.unknown("dcgm", f"DCGM {have} does not know these GPUs; install {least} or later")
+        return
     command = ["dcgmi", "diag", "-r", str(level), "-j"]
     if level > 1 and kind.get("nvlinks"):
         command += ["-p", f"pcie.gpu_nvlinks_expected_up={kind['nvlinks']}"]
@@ -67,6 +74,15 @@ def checks(node: Node, kind: Mapping[str, Any], verdicts: Verdicts, level: int) 
         yield verdicts.passed("dcgm", f"level {level}: {ran} tests passed in {done.seconds:.0f} s", level)
     else:
         yield verdicts.unknown("dcgm", f"level {level} ended with status {done.status} and {ran} tests passed")
+
+
+def _version(node: Node) -> str:
+    """Of DCGM; empty when it does not tell."""
+    try:
+        found = _VERSION.search(node.run("dcgmi", "--version", check=False, timeout=20).stdout)
+    except NodeError:
+        return ""
+    return found[1] if found else ""
 
 
 def _fault(outcome: Outcome, severities: Mapping[str, str], verdicts: Verdicts) -> Result:
