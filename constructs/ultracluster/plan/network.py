@@ -12,6 +12,7 @@ from dataclasses import field
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
+from ultracluster.facts.endpoints import default_endpoints
 from ultracluster.findings import raise_if_errors
 from ultracluster.plan.decision import Decision
 from ultracluster.plan.network_rules import (
@@ -179,6 +180,7 @@ def plan_network(request: NetworkRequest, *, subject: str) -> NetworkPlan:
                 because=f"the k-th zone gets the k-th eighth of {vpc}, so no later change moves a subnet",
             ),
             *_demand(request, room, subject),
+            _ways_out(request, subject),
         ),
         warnings=warnings,
     )
@@ -195,6 +197,18 @@ def _cut(name: str, block: IPv4Network, *, has_nat_gateway: bool) -> ZonePlan:
         fleet_cidr=str(fleet),
         storage_cidr=str(storage),
         has_nat_gateway=has_nat_gateway,
+    )
+
+
+def _ways_out(request: NetworkRequest, subject: str) -> Decision:
+    chosen = request.interface_endpoints
+    services = default_endpoints() if chosen is None else chosen
+    rest = "the rest through NAT" if request.nat_gateways else "nothing else"
+    reached = f"{', '.join(sorted(services))} through interface endpoints, " if services else ""
+    return Decision(
+        subject=f"{subject}.interface_endpoints",
+        value=f"S3 through its gateway endpoint, {reached}{rest}",
+        because="nodes fetch their programs from the bootstrap bucket and report to Auto Scaling and EventBridge",
     )
 
 
@@ -226,6 +240,11 @@ def _existing(
         existing=network,
         decisions=(
             Decision(subject=subject, value=network.vpc_id, because="the existing network that was named, as it is"),
+            Decision(
+                subject=f"{subject}.existing",
+                value=f"nodes have to reach S3, {', '.join(default_endpoints())}",
+                because="their programs come from the bootstrap bucket; nothing is added to this network",
+            ),
         ),
         warnings=warnings,
     )

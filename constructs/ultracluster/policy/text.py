@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import lru_cache
 
 from ultracluster.policy.parameters import as_text
@@ -89,14 +89,22 @@ def _part(state: object) -> str | Text | Opaque:
             return state
         case Reference():
             return Opaque(f"{state} is known at deployment only", state, str(state))
-        case Unknown(reason=reason):
-            return Opaque(reason)
+        case Unknown(reason=reason, symbol=symbol):
+            return Opaque(reason, name=_pseudo(symbol))
         case Encoded() | dict() | list():
             return Opaque("no text in the place of one")
         case _ if state is ABSENT:
             return Opaque("nothing in the place of a text")
         case _:
             return as_text(state) or ""
+
+
+def _pseudo(symbol: Hashable) -> str:
+    """The name of a pseudo parameter; empty for any other symbol."""
+    match symbol:
+        case ("pseudo", str(name)):
+            return name
+    return ""
 
 
 def _flat(parts: Iterable[object]) -> Iterator[object]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from support.bootstrap import SLOTS, planned
 from support.fabric import batch, group, launch_template, mixed, named, own_ids, template
 from support.policy import assert_finds, assert_not_judged, assert_passes
 from ultracluster.plan.mime import MARKER
@@ -196,6 +197,13 @@ def with_data(text: Any, **more: Any) -> dict[str, Any]:
 def test_nodes_that_poll_for_themselves():
     script = "#!/bin/bash\nwhile sleep 5; do curl http://169.254.169.254/latest/meta-data/spot/instance-action; done\n"
     assert_passes("UC-SPT-004", template(Lt=with_data(script), Nodes=FLEET), is_app=True)
+
+
+def test_our_own_nodes_watch_when_their_settings_say_so():
+    for spot in (True, False):
+        text = planned(spot=spot).text(SLOTS)
+        judge = assert_passes if spot else assert_finds
+        judge("UC-SPT-004", template(Lt=with_data(text), Nodes=FLEET), is_app=True)
 
 
 @pytest.mark.parametrize(

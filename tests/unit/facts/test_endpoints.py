@@ -18,7 +18,7 @@ def test_each_endpoint_says_who_calls_it_and_where_that_is_documented():
 
 def test_what_every_node_calls_is_made_and_nothing_else():
     """Sessions, logs, metrics with their dimension, and the launch life-cycle action."""
-    assert default_endpoints() == ("autoscaling", "ec2", "logs", "monitoring", "ssm", "ssmmessages")
+    assert default_endpoints() == ("autoscaling", "ec2", "events", "logs", "monitoring", "ssm", "ssmmessages")
 
 
 def test_default_endpoints_come_first():

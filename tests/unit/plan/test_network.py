@@ -211,6 +211,22 @@ def test_decisions_show_the_blocks():
     assert decided.decisions[1].value == "16 of 4091 addresses"
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "S3 through its gateway endpoint, autoscaling, ec2, events, "),
+        ({}, "the rest through NAT"),
+        ({"nat_gateways": 0}, "nothing else"),
+        ({"interface_endpoints": ()}, "S3 through its gateway endpoint, the rest through NAT"),
+    ],
+)
+def test_decisions_say_how_nodes_reach_the_bootstrap_bucket_and_the_services_they_report_to(changes, said):
+    decision = plan(**changes).decisions[-1]
+    assert decision.subject == "network.interface_endpoints"
+    assert said in decision.value
+    assert "bootstrap bucket" in decision.because
+
+
 def test_a_text_in_place_of_a_list_is_one_finding():
     (found,) = check_availability_zones(tuple("us-east-1a"), region="us-east-1", subject="network.availability_zones")
     assert (found.rule_id, found.subject) == ("UC-API-105", "network.availability_zones")
@@ -225,7 +241,7 @@ def test_a_text_in_place_of_a_list_is_one_finding():
         ({"nat_gateways": 0, "interface_endpoints": (*default_endpoints(), "ecr.api")}, None),
         ({"nat_gateways": 0, "interface_endpoints": ()}, ", ".join(default_endpoints())),
         (
-            {"nat_gateways": 0, "interface_endpoints": ("ec2", "logs", "monitoring", "ssm", "ssmmessages")},
+            {"nat_gateways": 0, "interface_endpoints": ("ec2", "events", "logs", "monitoring", "ssm", "ssmmessages")},
             "autoscaling",
         ),
     ],

@@ -18,7 +18,8 @@ __all__ = ["MARK", "MimePart", "UserData", "user_data"]
 MARK = "\ufffc"
 """Stands in `UserData.text` for a part that is not known."""
 
-# Ids, names, ARNs and endpoints that CloudFormation puts in for a reference; an ARN has at most 2,048 characters.
+# Ids, names, ARNs and endpoints that CloudFormation puts in for a reference or a pseudo parameter; an ARN has at most
+# 2,048 characters.
 _MOST_REFERENCE = 2048
 # Rules search this text; EC2 takes 16 KB, and for more there is a rule that counts.
 _MOST_TEXT = 20_000
@@ -88,7 +89,7 @@ class UserData:
     def most_bytes(self) -> int | None:
         """Bytes at most, references at their longest; None when a part has no limit."""
         opaque = [part for part in self.parts if isinstance(part, Opaque)]
-        if any(part.reference is None for part in opaque):
+        if any(part.reference is None and not part.name.startswith("AWS::") for part in opaque):
             return None
         return self.least_bytes + sum(map(_longest, opaque))
 

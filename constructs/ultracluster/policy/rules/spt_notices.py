@@ -24,8 +24,9 @@ _KEY, _ALIAS = "AWS::KMS::Key", "AWS::KMS::Alias"
 _MANAGED_KEY = "alias/aws/sqs"
 _EVENTS = "events.amazonaws.com"
 _NEEDED = ("kms:Decrypt", "kms:GenerateDataKey")
-# What a handler on the node asks the instance metadata service for.
+# What a handler on the node asks the instance metadata service for; and how the settings of our own nodes say so.
 _POLLED = "spot/instance-action"
+_WATCHED = '"spot":true'
 _UNKNOWN = "?"
 _ACCOUNT_ARN = re.compile(r"arn:[^:]*:ec2:[^:]+:(?:\d{4,12}|\?)(?::|$)")
 
@@ -88,8 +89,10 @@ def fleet_hears_both_notices(consumer: Resource) -> Iterator[Problem]:
 
 def _polls(launch_template: Resource) -> bool:
     data = user_data(launch_template)
-    if data is None or _POLLED in data.text:
-        return data is not None
+    if data is None:
+        return False
+    if _POLLED in data.text or (MARKER in data.text and _WATCHED in data.text):
+        return True
     if data.most_bytes is None:
         raise NotKnown("whether the user data polls for notices: a part of it is not known")
     return False
