@@ -25,6 +25,8 @@ def test_a_healthy_node_takes_every_step_and_goes_on(booting):
     assert "hello from the user" in lines
     names = [line.split("ultracluster: ")[1] for line in lines if "ultracluster: " in line]
     assert names == [*boot.FIRST, "ready", "hook ultracluster-launch: CONTINUE"]
+    assert booting.boot("--first")[0] == 0
+    assert len(booting.cloud.calls) == 1, "not even asked again"
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -161,7 +161,7 @@ def test_a_notice_that_is_withdrawn_is_logged_and_forgotten(station):
     station.service.set(SPOT, None)
     eventually(lambda: station.events("withdrawn"))
     assert not (station.root / "run/ultracluster/notice.json").exists()
-    time.sleep(2.5)
+    eventually(lambda: station.events("stopped"))
     assert not (station.root / "order").exists(), "hooks that did not run yet stay out"
     assert completed(station) == []
     station.service.set(SPOT, in_two_minutes(100))
