@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
+from aws_cdk import aws_s3_assets as s3_assets
 
 DOCUMENTS = {"assumerolepolicydocument", "policydocument", "keypolicy", "filesystempolicy", "eventpattern"}
 """Properties that hold JSON as it is."""
@@ -53,8 +54,22 @@ def create(stack: cdk.Stack, logical_id: str, resource: dict[str, Any]) -> None:
     made(stack, logical_id, **properties)
 
 
+def upload(stack: cdk.Stack, folder: Path) -> None:
+    """The files that the measured app uploads beside the templates of the stack."""
+    manifest = json.loads((folder / f"{stack.artifact_id}.assets.json").read_text(encoding="utf-8"))
+    for digest, entry in manifest["files"].items():
+        if not entry["source"]["path"].endswith(".template.json"):
+            s3_assets.Asset(
+                stack,
+                f"Asset{digest[:8]}",
+                path=str(folder / entry["source"]["path"]),
+                asset_hash=digest,
+                asset_hash_type=cdk.AssetHashType.CUSTOM,
+            )
+
+
 def main() -> None:
-    """Create every resource of every template of the folder and synthesize."""
+    """Create every resource of every template of the folder, every file beside them, and synthesize."""
     folder, *modules = sys.argv[1:]
     for module in modules:
         importlib.import_module(module)
@@ -64,6 +79,7 @@ def main() -> None:
         stack = cdk.Stack(app, path.name.removesuffix(".template.json"))
         for logical_id, resource in template["Resources"].items():
             create(stack, logical_id, resource)
+        upload(stack, Path(folder))
         for name, mapping in template.get("Mappings", {}).items():
             cdk.CfnMapping(stack, f"Mapping{name}", mapping=mapping)
     app.synth()
