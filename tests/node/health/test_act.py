@@ -72,7 +72,7 @@ def test_all_measures(p5, act, calls, capsys):
         "scontrol show node q-1 --oneliner",
         "scontrol update nodename=q-1 state=drain reason=ultracluster: GPU 0000:54:00: XID 79: GPU fell off the bus",
     ]
-    taint = "ultracluster.dev/unfit=true:NoSchedule"
+    taint = "ultracluster/unfit=true:NoSchedule"
     assert p5.called("kubectl") == [f"kubectl --kubeconfig /root/admin.conf taint node q-1 {taint} --overwrite"]
     assert "q-1 is drained: ultracluster: GPU 0000:54:00: XID 79" in capsys.readouterr().err
 

@@ -181,10 +181,22 @@ class TestOutput:
         self.run(p5, "--textfile", "")
         assert list((p5.root / "srv").iterdir()) == []
 
-    def test_no_room_is_one_line(self, p5):
+    def test_no_room_is_one_line_after_the_report(self, p5, capsys):
         p5.write("/var/lib/node_exporter", "a file where a folder should be")
         with pytest.raises(NodeError, match="the report cannot be written"):
             self.run(p5)
+        assert capsys.readouterr().out.endswith("healthy\n")
+
+    def test_without_a_place_for_its_history_the_checks_still_count(self, p5):
+        p5.write("/var/lib/ultracluster", "a file where a folder should be")
+        gpus.install(p5, xml=gpus.smi_xml(changed=ECC))
+        report = health.light(p5.node())
+        assert report.action == "reboot"
+        assert "earlier faults are not known" in report.because()
+
+    def test_a_healthy_node_writes_no_history(self, p5):
+        self.run(p5)
+        assert not (p5.root / STATE.lstrip("/")).exists()
 
     @given(
         st.lists(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import NodeError
 from ..results import FAIL, UNKNOWN, Result, Verdicts
-from .devices import cards_without, found_devices
+from .devices import Devices, cards_without, found_devices
 from .software import found_versions, least_versions, plugin_files, too_old
 from .variables import harmful, write
 
@@ -71,12 +71,14 @@ def check(node: Node) -> list[Result]:
 def _devices(node: Node, kind: Mapping[str, Any], verdicts: Verdicts) -> Result:
     wanted = int(kind["efa"])
     looks = node.facts["health"]["limits"]["efa_looks"]
+    seen: list[Devices] = []
     try:
-        devices = node.retry(looks["value"], looks["pause_s"], lambda: _enough(node, wanted))
+        node.retry(looks["value"], looks["pause_s"], lambda: _look(node, wanted, seen))
     except _TooFewError:
-        devices = found_devices(node)
+        pass
     except NodeError as error:
         return verdicts.unknown("efa", str(error))
+    devices = seen[-1]
     have = len(devices.names)
     how = "" if devices.source == "fi_info" else "; counted in sysfs, because fi_info is not on this node"
     value = {"have": have, "want": wanted, "source": devices.source}
@@ -86,11 +88,10 @@ def _devices(node: Node, kind: Mapping[str, Any], verdicts: Verdicts) -> Result:
     return verdicts.failed("efa", "efa", f"{kind['name']} shows {have} of {wanted} EFA devices; {lack}{how}", value)
 
 
-def _enough(node: Node, wanted: int) -> Any:  # noqa: ANN401 - what is counted, or an error
-    devices = found_devices(node)
-    if len(devices.names) < wanted:
-        raise _TooFewError(f"{len(devices.names)} of {wanted} EFA devices")
-    return devices
+def _look(node: Node, wanted: int, seen: list[Devices]) -> None:
+    seen.append(found_devices(node))
+    if len(seen[-1].names) < wanted:
+        raise _TooFewError(f"{len(seen[-1].names)} of {wanted} EFA devices")
 
 
 def _where(node: Node, kind: Mapping[str, Any], names: tuple[str, ...], wanted: int) -> str:

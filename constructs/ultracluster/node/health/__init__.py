@@ -56,10 +56,10 @@ def run(args: argparse.Namespace, node: Node) -> int:
     if args.what == "judge":
         return _judge(args, node)
     report = deep(node, level=args.level) if args.deep else light(node)
-    _keep(node, report, args.textfile)
     from .output import text
 
-    print(report.json() if args.format == "json" else text(report), end="")
+    print(report.json() if args.format == "json" else text(report), end="", flush=True)
+    _keep(node, report, args.textfile)
     return report.status
 
 
@@ -113,11 +113,15 @@ def _report(node: Node, look: Callable[[], Iterator[Result]]) -> Report:
 
     facts = node.facts["health"]
     subject = {"instance": node.imds.require("instance-id"), "type": node.instance_type()["name"]}
-    found = tuple(look())
-    with locked(node.path(LOCK)):
-        history = History(node, subject["instance"])
-        results = history.escalated(found, facts)
-        history.write()
+    results = tuple(look())
+    try:
+        with locked(node.path(LOCK)):
+            history = History(node, subject["instance"])
+            results = history.escalated(results, facts)
+            history.write()
+    except (OSError, NodeError) as error:
+        # What was found counts all the same; only what was seen before is not known.
+        results = (*results, Verdicts(facts).failed("history", "history", f"earlier faults are not known: {error}"))
     return Report(results, tuple(facts["actions"]), facts["unfit_from"], subject)
 
 

@@ -54,9 +54,12 @@ def run(args: argparse.Namespace, node: Node, report_file: str) -> int:
         node.say(f"nothing to do; ask for {', '.join(f'--{name}' for name in MEASURES)}")
         return 2
     report = _report(node, args.report or report_file)
-    with locked(node.path(LOCK)):
-        history = History(node, str(report.get("instance", "")))
-        failed = [name for name in wanted if not _measure(name, args, node, report, history)]
+    try:
+        with locked(node.path(LOCK)):
+            history = History(node, str(report.get("instance", "")))
+            failed = [name for name in wanted if not _measure(name, args, node, report, history)]
+    except OSError as error:
+        raise NodeError(f"what was done before is not known ({error}); run as root") from error
     return int(bool(failed))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .. import NodeError
 from ..files import read_text, write_atomically
 from ..results import FAIL, Result
 
@@ -35,6 +36,7 @@ class History:
         self._node, self._now = node, now
         self._boot = read_text(node.path(_BOOT), "").strip() or "unknown"
         self._state = self._read(instance)
+        self._kept = json.dumps(self._state)
 
     def _read(self, instance: str) -> dict[str, Any]:
         try:
@@ -88,8 +90,15 @@ class History:
             row["measures"] = {**(measures if isinstance(measures, dict) else {}), measure: self._now()}
 
     def write(self) -> None:
-        """Keep it."""
-        write_atomically(self._node.path(STATE), json.dumps(self._state) + "\n")
+        """Keep it; without faults nothing changes, and nothing is written."""
+        state = json.dumps(self._state)
+        if state == self._kept:
+            return
+        try:
+            write_atomically(self._node.path(STATE), state + "\n")
+        except OSError as error:
+            raise NodeError(f"{STATE} cannot be written ({error}); make room, and run as root") from error
+        self._kept = state
 
 
 def _number(value: object) -> float:

@@ -75,6 +75,8 @@ def parse_events(text: str) -> tuple[Event, ...]:
 
 
 def _event(line: str) -> Event | None:
+    if "Xid" not in line:
+        return None
     xid = _XID.search(line)
     if xid:
         return Event(int(xid[2]), place(xid[1]), (xid[3] or "").strip(), 1)

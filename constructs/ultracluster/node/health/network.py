@@ -42,7 +42,11 @@ def checks(node: Node, verdicts: Verdicts) -> Iterator[Result]:
         return
     before = _before(node)
     lost = {key: count - before[key] for key, count in now.items() if key in before and count > before[key]}
-    write_atomically(node.path(STATE), json.dumps(now) + "\n")
+    try:
+        write_atomically(node.path(STATE), json.dumps(now) + "\n")
+    except OSError as error:
+        yield verdicts.failed("network", "network", f"losses are not seen: {error}")
+        return
     if lost:
         shown = ", ".join(f"{key} +{count}" for key, count in sorted(lost.items()))
         yield verdicts.failed("network", "network", f"since the last look: {shown}", lost)
