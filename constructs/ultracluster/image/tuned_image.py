@@ -95,8 +95,10 @@ class TunedImage(Construct):
     Attributes:
         plan: the decisions, with their reasons.
         image_name, parameter_name: plain text, known before deployment.
-        components, recipe, infrastructure, distribution, pipeline, retention_policy, retention_role, role,
-        instance_profile, security_group, encryption_key, log_bucket, log_group, notification_topic: what was made.
+        components, recipe, infrastructure, distribution, pipeline: what was made of Image Builder.
+        retention_policy, retention_role: what deletes old images.
+        role, instance_profile, security_group: of build instances.
+        encryption_key, log_bucket, log_group, notification_topic: around them.
 
     Raises:
         FindingsError: with everything that is wrong with the arguments.
