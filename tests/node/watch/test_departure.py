@@ -151,13 +151,14 @@ def test_a_hook_that_anybody_may_write_is_left_out(station):
 
 
 def test_a_notice_that_is_withdrawn_is_logged_and_forgotten(station):
-    station.hook("10-slow", "sleep 2")
+    station.hook("10-slow", "touch begun; sleep 2")
     station.hook("20-never", "echo ran >>order")
     station.watch()
     _, signals = station.trainer("pass")
     station.service.set(SPOT, in_two_minutes())
     eventually(signals.exists)
     eventually((station.root / "run/ultracluster/notice.json").exists)
+    eventually((station.root / "begun").exists)
     station.service.set(SPOT, None)
     eventually(lambda: station.events("withdrawn"))
     assert not (station.root / "run/ultracluster/notice.json").exists()
