@@ -1,23 +1,26 @@
 """One instance through its life, which all tests share: booting is what takes time.
 
 A fleet's user data as the library makes it, cloud-init, systemd and the programs are real; so are kernel, RAID and file
-system, on eight drives of the size and model of a p5.48xlarge. What no machine without GPUs can have stands in: the
-driver's tools and the fabric manager (`overlay/`), the CloudWatch agent (`guest/root/opt/aws`).
+system, on eight drives of the size and model of a p5.48xlarge. What no machine without GPUs can have stands in, under
+`guest/root`: the driver's tool, the fabric manager, the CloudWatch agent.
 
 Every stage leaves what tests look at, so that they may run in any order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
+from support.awstoe import Outcome, Runner
 from support.boot.cloud import Cloud, make_cloud
 from support.boot.machine import Instance
 from support.boot.root import root_folder
-from support.boot.stages import LOOKS, user_data
+from support.boot.stages import LOOKS, ONCE, image_documents, user_data
 
 _HERE = Path(__file__).parent
 # Seconds for one test: the first of a stage waits for its boots, and software emulation on a busy machine is slow.
@@ -70,30 +73,30 @@ def instance(guest_root, cloud, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def unfit(instance, cloud):
-    """After the first boot of a node whose image has no driver."""
-    cloud.imds.set("instance-id", "i-00000000000000001")
+def fit(instance, cloud):
+    """After the first boot."""
     instance.start()
-    return _stage(instance, cloud)
-
-
-@pytest.fixture(scope="session")
-def fit(instance, cloud, unfit):
-    """After the first boot of a node whose image has everything; the image was made of the unfit one."""
-    instance.install(_HERE / "overlay")
-    cloud.imds.set("instance-id", "i-00000000000000002")
-    instance.reboot()
-    return _stage(instance, cloud)
+    return _stage(instance, cloud, more=ONCE)
 
 
 @pytest.fixture(scope="session")
 def rebooted(instance, cloud, fit):
-    """After a reboot, with data on scratch and kernel arguments written before."""
+    """After data were put on scratch and the image's component with the settings ran, which reboots in the middle."""
     instance.output("head -c 50M /dev/urandom >/scratch/data && sha256sum /scratch/data >/root/data.sha256")
-    instance.output("/opt/ultracluster/ultracluster-node tune --stage image --with low-latency-c-states")
-    instance.command_line = instance.arguments_of_grub
-    instance.reboot()
-    return _stage(instance, cloud)
+    stages = []
+
+    def execute(script: str, timeout_s: float) -> Outcome:
+        ran = instance.emulator.agent.run("bash -s 2>&1", data=script.encode(), timeout_s=timeout_s)
+        return Outcome(ran.status, ran.stdout)
+
+    def reboot() -> None:
+        instance.command_line = instance.arguments_of_grub
+        instance.reboot()
+        stages.append(_stage(instance, cloud))
+
+    Runner(execute=execute, reboot=reboot).run(image_documents()["tune"], phases=("build", "validate"))
+    (stage,) = stages
+    return stage
 
 
 @pytest.fixture(scope="session")
@@ -111,10 +114,9 @@ def node(instance, moved):
     return instance
 
 
-def _stage(instance: Instance, cloud: Cloud) -> Stage:
-    instance.run("cloud-init status --wait", timeout_s=240)
-    instance.run("systemctl is-system-running --wait", timeout_s=120)
-    looks = instance.look(LOOKS)
+def _stage(instance: Instance, cloud: Cloud, *, more: Mapping[str, str] = MappingProxyType({})) -> Stage:
+    instance.wait_until_through()
+    looks = instance.look({**LOOKS, **more})
     hooks = [f"{call['LifecycleHookName']}: {call['LifecycleActionResult']}" for call in cloud.aws.of(_COMPLETE)]
     return Stage(looks, hooks, list(cloud.aws.refused))
 

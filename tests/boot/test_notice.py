@@ -27,6 +27,7 @@ def trainer(node):
 def interrupted(trainer, cloud):
     """After a Spot notice: when it was given, and what had been asked of AWS before."""
     before = len(cloud.aws.calls)
+    cloud.imds.expire_tokens()  # the watcher has to renew its own
     started = time.time()
     ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started + NOTICE_S))
     cloud.imds.set("spot/instance-action", json.dumps({"action": "terminate", "time": ends}))

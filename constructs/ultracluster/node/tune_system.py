@@ -61,10 +61,11 @@ class MaskStep(_Step):
         link = self.node.path(f"{_UNITS}/{self.unit}")
         if link.exists() and not link.is_symlink():
             raise NodeError(f"{link} is a file of somebody; remove it to mask the unit")
+        installed = _exists(self.node, self.unit)
         link.parent.mkdir(parents=True, exist_ok=True)
         link.unlink(missing_ok=True)
         link.symlink_to(os.devnull)
-        if is_running(self.node):
+        if installed and is_running(self.node):
             self.node.run("systemctl", "stop", self.unit, check=False)
 
 

@@ -50,6 +50,10 @@ class Network:
         thread.join()
         return result[0]
 
+    def route(self, block: str) -> None:
+        """Send a block of addresses to the guest, as for containers with addresses of the VPC."""
+        subprocess.run([*self.enter, *f"ip route replace {block} via {GUEST_ADDRESS}".split()], check=True)
+
     def close(self) -> None:
         """Take everything down."""
         for process in (self._dhcp, self._holder):

@@ -123,14 +123,14 @@ class GuestAgent:
         if data:
             asked["input-data"] = base64.b64encode(data).decode()
         pid = self._call("guest-exec", asked)["pid"]
-        deadline, pause = time.monotonic() + timeout_s, 0.05
+        deadline, pause = time.monotonic() + timeout_s, 0.1
         while time.monotonic() < deadline:
             state = self._call("guest-exec-status", {"pid": pid})
             if state["exited"]:
                 out, err = (base64.b64decode(state.get(name, "")).decode(errors="replace") for name in _OUTPUTS)
                 return Ran(state.get("exitcode", 128 + state.get("signal", 0)), out, err)
             time.sleep(pause)
-            pause = min(pause * 1.5, 1.0)
+            pause = min(pause * 1.5, 2.0)  # asking costs the guest time, too
         raise TimeoutError(f"in the guest, this did not end within {timeout_s:g} s: {command}")
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from support.aws_endpoint import AwsEndpoint
 from support.bootstrap import SUBJECT, request
 from ultracluster.facts.instances import instance_type
+from ultracluster.plan.image_build import TunedImageRequest, Ubuntu, plan_tuned_image
 from ultracluster.plan.node_program import node_program
 from ultracluster.plan.user_data import node_type, plan_user_data
 
@@ -12,37 +13,45 @@ BUCKET = "cdk-hnb659fds-assets-111122223333-us-west-2"
 PROGRAM = "/opt/ultracluster/ultracluster-node"
 
 LOOKS = {
-    "cloud": "cloud-id",
-    "cloud-init": "cloud-init status --long",
-    "schema": "cloud-init schema --system",
-    "log": "cat /var/log/ultracluster/bootstrap.log",
+    "cloud": "cat /run/cloud-init/cloud-id",
+    "cloud-init": "cat /run/cloud-init/result.json",
     "boot": "cat /var/lib/ultracluster/boot.json",
-    "digest": f"sha256sum {PROGRAM}",
-    "settings": "cat /etc/ultracluster/node.json",
-    "models": "cat /sys/class/nvme/*/model",
     "mounts": "cat /proc/self/mounts",
     "mode": "stat -c %a /scratch",
     "array": "mdadm --detail /dev/md/ultracluster",
     "xfs": "xfs_info /scratch",
-    "uuid": "blkid -s UUID -o value /dev/md/ultracluster",
+    "uuid": "findmnt -n -o UUID /scratch",
     "scratch": "ls /scratch; sha256sum --check /root/data.sha256",
     "root": "findmnt -n -o SOURCE /",
     "command-line": "cat /proc/cmdline",
     "limits": "systemctl show --property=DefaultLimitMEMLOCK --property=DefaultLimitNOFILE",
-    "login": "runuser -l nobody -s /bin/bash -c 'ulimit -l; ulimit -n'",
-    "masked": "systemctl list-unit-files --no-legend --state=masked",
     "timers": "systemctl list-timers --all --no-legend",
-    "tune": f"{PROGRAM} tune --stage boot --check; echo status $?",
-    "health": f"{PROGRAM} health --light --format json --textfile ''",
-    "clock": "chronyc -n sources",
     "failed": "systemctl --failed --plain --no-legend",
     "state": "systemctl is-system-running",
     "units": "systemctl is-active ultracluster-node ultracluster-watch ultracluster-metrics ultracluster-health.timer",
-    "verify": "systemd-analyze verify /etc/systemd/system/ultracluster-*.{service,timer}",
-    "journal": "journalctl --boot --output=short --unit='ultracluster-*' --no-pager",
-    "agent": "cat /var/log/agent-ctl.log",
     "took": "systemd-analyze",
 }
+"""What is looked at after every boot: command by name."""
+
+ONCE = {
+    "log": "cat /var/log/ultracluster/bootstrap.log",
+    "digest": f"sha256sum {PROGRAM}",
+    "models": "cat /sys/class/nvme/*/model",
+    "login": "runuser -l nobody -s /bin/bash -c 'ulimit -l; ulimit -n'",
+    "masked": "systemctl list-unit-files --no-legend --state=masked",
+    "tune": f"{PROGRAM} tune --stage boot --check; echo status $?",
+    "health": f"{PROGRAM} health --light --format json --textfile ''",
+    "clock": "chronyc -n sources",
+    "verify": "systemd-analyze verify /etc/systemd/system/ultracluster-*.{service,timer}",
+    "agent": "cat /var/log/agent-ctl.log",
+}
+"""What is looked at after the first boot only."""
+
+
+def image_documents() -> dict[str, str]:
+    """Components of an image on plain Ubuntu by name; parts that only the vendors' archives have are left out."""
+    request = TunedImageRequest(base=Ubuntu(), without=("efa", "lustre", "gdrcopy"), opt_ins=("low-latency-c-states",))
+    return {each.name: each.text for each in plan_tuned_image(request, subject="image").components}
 
 
 def user_data(aws: AwsEndpoint) -> str:
