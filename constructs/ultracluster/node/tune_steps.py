@@ -8,7 +8,16 @@ from typing import Any
 from .host import Node
 from .tune_files import BlockStep, FileStep, LinesStep, SettingsStep, Step, header
 from .tune_scope import Scope
-from .tune_system import ClocksStep, HoldStep, KernelArgumentsStep, MaskStep, ServiceStep, SysctlStep, units_steps
+from .tune_system import (
+    ClocksStep,
+    CommandLineStep,
+    HoldStep,
+    KernelArgumentsStep,
+    MaskStep,
+    ServiceStep,
+    SysctlStep,
+    units_steps,
+)
 
 __all__ = ["Step", "steps_for"]
 
@@ -121,6 +130,7 @@ def _holds(node: Node, rows: Sequence[Row], scope: Scope) -> Iterator[Step]:
 
 def _kernel(node: Node, rows: Sequence[Row], _scope: Scope) -> Iterator[Step]:
     yield KernelArgumentsStep(node, rows)
+    yield CommandLineStep(node, rows)
 
 
 def _time(node: Node, rows: Sequence[Row], _scope: Scope) -> Iterator[Step]:

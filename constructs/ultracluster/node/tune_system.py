@@ -14,7 +14,16 @@ from .files import read_text, write_atomically
 from .host import Node, ToolMissing
 from .tune_files import FileStep, is_running
 
-__all__ = ["ClocksStep", "HoldStep", "KernelArgumentsStep", "MaskStep", "ServiceStep", "SysctlStep", "units_steps"]
+__all__ = [
+    "ClocksStep",
+    "CommandLineStep",
+    "HoldStep",
+    "KernelArgumentsStep",
+    "MaskStep",
+    "ServiceStep",
+    "SysctlStep",
+    "units_steps",
+]
 
 _UNITS = "/etc/systemd/system"
 _UNIT_FOLDERS = (_UNITS, "/usr/lib/systemd/system", "/lib/systemd/system", "/run/systemd/system")
@@ -154,6 +163,29 @@ class KernelArgumentsStep:
             found = next((line.partition("=")[2] for line in lines if line.startswith("args=")), "")
             return set(found.strip('"').split())
         return set(read_text(self.node.path(_GRUB), "").replace('"', " ").split())
+
+
+class CommandLineStep:
+    """What the kernel that runs was booted with; only a reboot changes it, and that is not ours to do."""
+
+    title = "running kernel"
+
+    def __init__(self, node: Node, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Take the rows."""
+        self.node = node
+        self.rows = tuple(row["id"] for row in rows)
+        self.arguments = [f"{row['name']}={row['value']}" for row in rows]
+
+    def drift(self) -> str | None:
+        """The first argument that it was booted without."""
+        booted = read_text(self.node.path("/proc/cmdline"), "").split()
+        if not booted or not is_running(self.node):
+            return None
+        missing = [argument for argument in self.arguments if argument not in booted]
+        return f"was booted without {missing[0]}; reboot" if missing else None
+
+    def apply(self) -> None:
+        """Nothing: the next boot has them."""
 
 
 @dataclass

@@ -95,6 +95,16 @@ def test_kernel_arguments_only_when_asked_for_and_never_at_boot(amazon, running)
     ]
 
 
+def test_the_check_asks_the_kernel_that_runs(amazon, running):
+    """After the reboot of an image build, and not before: the check is what tells whether it did its work."""
+    amazon.write("/proc/cmdline", "root=/dev/nvme0n1p1 ro quiet\n")
+    tune.apply(amazon.node(), "image", ["low-latency-c-states"], vendor="nvidia")
+    (line,) = tune.drift(amazon.node(), "image")
+    assert line.startswith("running kernel: was booted without processor.max_cstate=1; reboot")
+    amazon.write("/proc/cmdline", "root=/dev/nvme0n1p1 ro processor.max_cstate=1 intel_idle.max_cstate=1\n")
+    assert tune.drift(amazon.node(), "image") == []
+
+
 def test_arguments_of_the_kernel_on_ubuntu_keep_those_of_others(ubuntu):
     tune.apply(ubuntu.node(), "image", ["low-latency-c-states"], vendor="aws")
     assert bare(ubuntu.read("/etc/default/grub.d/99-ultracluster.cfg")) == [
