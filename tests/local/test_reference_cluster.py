@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,15 @@ def standing(inventory: Inventory, stack: str, kind: str) -> list:
     return [item for entry in found for item in entry.resources if item.type_name == f"AWS::{kind}"]
 
 
+def uploaded_programs(cloud, template_id: str) -> tuple[str, bytes]:
+    """The digest that nodes of a launch template expect, and what they would fetch."""
+    versions = cloud.clients("ec2").describe_launch_template_versions(LaunchTemplateId=template_id)
+    data = versions["LaunchTemplateVersions"][0]["LaunchTemplateData"]["UserData"]
+    written = base64.b64decode(data).decode()
+    bucket, key, digest = re.search(r"bootstrap\.py s3://([^/]+)/(\S+) ([0-9a-f]{64}) ", written).groups()
+    return digest, cloud.clients("s3").get_object(Bucket=bucket, Key=key)["Body"].read()
+
+
 def test_the_reference_cluster_lives_and_leaves_its_state(cloud, cluster):
     made = cloud.deploy(App.of_cluster(cluster()), lambda _: None)
     ours = {stack.name: stack.status for stack in made.stacks if stack.name.startswith(NAME)}
@@ -52,6 +64,8 @@ def test_the_reference_cluster_lives_and_leaves_its_state(cloud, cluster):
     (template,) = standing(made, "compute", "EC2::LaunchTemplate")
     assert template.details == {"instance_type": "p5.48xlarge", "version": 1, "interfaces": 33, "efa_interfaces": 32}
     assert len(standing(made, "storage", "FSx::DataRepositoryAssociation")) == 2
+    digest, programs = uploaded_programs(cloud, template.physical_id)
+    assert hashlib.sha256(programs).hexdigest() == digest
 
     lines: list[str] = []
     cloud.deploy(App.of_cluster(cluster()), lines.append)
