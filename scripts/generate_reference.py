@@ -17,6 +17,8 @@ from reference_pages.api import api_page
 from reference_pages.cluster_yaml import cluster_yaml_page
 from reference_pages.commands import commands_page
 from reference_pages.instance_types import instance_types_page
+from reference_pages.node_health import node_health_page
+from reference_pages.node_programs import node_programs_page
 from reference_pages.node_tuning import node_tuning_page
 from reference_pages.rules import rules_page
 
@@ -27,6 +29,8 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "cluster-yaml.md": cluster_yaml_page,
     "commands.md": commands_page,
     "instance-types.md": instance_types_page,
+    "node-health.md": node_health_page,
+    "node-programs.md": node_programs_page,
     "node-tuning.md": node_tuning_page,
     "rules.md": rules_page,
 }
