@@ -6,8 +6,6 @@ the CLI deploys anything.
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from pathlib import Path
 
@@ -19,21 +17,17 @@ from ultracluster_stacks.budget import check_assembly
 
 __all__ = ["synthesize"]
 
-_OWN_BUDGET = {"@aws-cdk/core:stackResourceLimit": 0}
-"""The CDK would end in a traceback over 500 resources; `check_assembly` counts, and names the part that is large."""
 
-
-def synthesize(default_cluster: Path | None) -> None:
+def synthesize(app: cdk.App, default_cluster: Path | None) -> None:
     """Synthesize the cluster of one file.
 
     Args:
+        app: the app.
         default_cluster: the file that is meant when the context names none (`cdk deploy -c cluster=PATH`).
 
     Raises:
         SystemExit: with status 1 and every finding on standard error; with status 2 when no file is named.
     """
-    # CloudFormation validation costs seconds per synthesis: `-c validate=true` turns it on, as the full check does.
-    app = cdk.App(builtin_cloud_formation_validation=_context_flag("validate"), context=_OWN_BUDGET)
     path = _cluster_file(app, default_cluster)
     try:
         assemble(app, path)
@@ -48,9 +42,3 @@ def _cluster_file(app: cdk.App, default: Path | None) -> Path:
         sys.stderr.write("which cluster? name its file: cdk deploy --all -c cluster=PATH\n")
         sys.exit(2)
     return Path(str(named))
-
-
-def _context_flag(name: str) -> bool:
-    # The validation is an argument of the app, so the context has to be read before there is one.
-    context = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
-    return str(context.get(name, "false")).lower() == "true"

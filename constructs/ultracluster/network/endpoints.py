@@ -9,6 +9,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from ultracluster.network.defaults import HTTPS_PORT
+from ultracluster.plan.references import is_unresolved
 
 __all__ = ["NetworkEndpoints"]
 
@@ -38,27 +39,29 @@ class NetworkEndpoints(Construct):
         services: Sequence[str],
     ) -> None:
         super().__init__(scope, construct_id)
+        stack = cdk.Stack.of(self)
         self.s3 = ec2.CfnVPCEndpoint(
             self,
             "S3",
             vpc_id=vpc_id,
             vpc_endpoint_type="Gateway",
-            service_name=ec2.GatewayVpcEndpointAwsService.S3.name,
+            service_name=f"com.amazonaws.{cdk.Aws.REGION}.s3",
             route_table_ids=list(route_table_ids),
-            policy_document=_s3_policy(cdk.Stack.of(self).account),
+            policy_document=_s3_policy(stack.account),
         )
         self.security_group: ec2.CfnSecurityGroup | None = None
         self.interfaces: dict[str, ec2.CfnVPCEndpoint] = {}
         if services and subnet_ids:
             self.security_group = self._security_group(vpc_id, vpc_cidr)
             groups = [self.security_group.attr_group_id]
+            region = stack.region
             for service in services:
                 self.interfaces[service] = ec2.CfnVPCEndpoint(
                     self,
                     service,
                     vpc_id=vpc_id,
                     vpc_endpoint_type="Interface",
-                    service_name=ec2.InterfaceVpcEndpointAwsService(service).name,
+                    service_name=_service_name(service, region),
                     subnet_ids=list(subnet_ids),
                     security_group_ids=groups,
                     private_dns_enabled=True,
@@ -80,6 +83,13 @@ class NetworkEndpoints(Construct):
                 )
             ],
         )
+
+
+def _service_name(service: str, region: str) -> str:
+    """The full name of a service: that of its Region, except in China, where the CDK keeps a list of others."""
+    if is_unresolved(region) or region.startswith("cn-"):
+        return ec2.InterfaceVpcEndpointAwsService(service).name
+    return f"com.amazonaws.{region}.{service}"
 
 
 def _s3_policy(account: str) -> dict[str, object]:

@@ -16,9 +16,12 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from ultracluster.values import dataclass
+
 __all__ = ["NotificationTopic"]
 
-_USE_KEY = ("kms:Decrypt", "kms:GenerateDataKey*")
+_USE_KEY = ["kms:Decrypt", "kms:GenerateDataKey*"]
+_Json = Mapping[str, object]
 
 
 class NotificationTopic(Construct):
@@ -50,6 +53,8 @@ class NotificationTopic(Construct):
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
         super().__init__(scope, construct_id)
+        publishers = _publishers(cdk.Stack.of(self))
+        key_statements = [*(_lets_use(publisher) for publisher in publishers), _auto_scaling(cdk.Stack.of(self))]
         self.encryption_key: kms.IKey = encryption_key or kms.Key(
             self,
             "Key",
@@ -58,74 +63,72 @@ class NotificationTopic(Construct):
             removal_policy=removal_policy,
         )
         self.topic = sns.Topic(self, "Resource", master_key=self.encryption_key, enforce_ssl=True)
-        stack = cdk.Stack.of(self)
-        for statement in self._key_statements(stack):
-            self.encryption_key.add_to_resource_policy(statement)
-        for statement in self._topic_statements(stack):
-            self.topic.add_to_resource_policy(statement)
+        for statement in key_statements:
+            self.encryption_key.add_to_resource_policy(iam.PolicyStatement.from_json(statement))
+        arn = self.topic.topic_arn
+        for publisher in publishers:
+            self.topic.add_to_resource_policy(iam.PolicyStatement.from_json(_lets_publish(publisher, arn)))
         for email_id, email in _subscriptions(emails).items():
             sns.Subscription(self, email_id, topic=self.topic, protocol=sns.SubscriptionProtocol.EMAIL, endpoint=email)
 
-    def _key_statements(self, stack: cdk.Stack) -> list[iam.PolicyStatement]:
-        """Who may use the key. EventBridge sends KMS no source: with a condition its events would be dropped."""
-        statements = [
-            _statement(f"{sid}UsesKey", service, _USE_KEY, "*", condition)
-            for sid, service, condition in _publishers(stack)
-        ]
-        # Auto Scaling publishes with its service-linked role, which may not exist before the first group: no principal
-        # can name it yet, a condition can.
-        role = stack.format_arn(
-            service="iam",
-            region="",
-            resource="role",
-            resource_name="aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling*",
-        )
-        statements.append(
-            iam.PolicyStatement(
-                sid="AutoScalingUsesKey",
-                principals=[iam.AnyPrincipal()],
-                actions=list(_USE_KEY),
-                resources=["*"],
-                conditions={
-                    "ArnLike": {"aws:PrincipalArn": role},
-                    "StringEquals": {"kms:CallerAccount": stack.account},
-                },
-            )
-        )
-        return statements
 
-    def _topic_statements(self, stack: cdk.Stack) -> list[iam.PolicyStatement]:
-        arn = self.topic.topic_arn
-        return [
-            _statement(f"{sid}Publishes", service, ("sns:Publish",), arn, condition)
-            for sid, service, condition in _publishers(stack)
-        ]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Publisher:
+    """A service that publishes, and the condition that ties it to this account."""
+
+    name: str
+    service: str
+    condition: _Json
 
 
-def _publishers(stack: cdk.Stack) -> list[tuple[str, str, Mapping[str, Mapping[str, str]]]]:
-    """Statement name, service and the condition that ties it to this account."""
+def _publishers(stack: cdk.Stack) -> tuple[_Publisher, ...]:
     account = {"StringEquals": {"aws:SourceAccount": stack.account}}
     alarms = stack.format_arn(
         service="cloudwatch", resource="alarm", resource_name="*", arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
     )
     budgets = stack.format_arn(service="budgets", region="", resource="*", arn_format=cdk.ArnFormat.NO_RESOURCE_NAME)
-    return [
-        ("CloudWatch", "cloudwatch.amazonaws.com", {**account, "ArnLike": {"aws:SourceArn": alarms}}),
-        ("Budgets", "budgets.amazonaws.com", {**account, "ArnLike": {"aws:SourceArn": budgets}}),
-        ("EventBridge", "events.amazonaws.com", {}),
-    ]
-
-
-def _statement(
-    sid: str, service: str, actions: Sequence[str], resource: str, condition: Mapping[str, Mapping[str, str]]
-) -> iam.PolicyStatement:
-    return iam.PolicyStatement(
-        sid=sid,
-        principals=[iam.ServicePrincipal(service)],
-        actions=list(actions),
-        resources=[resource],
-        conditions={operator: dict(pairs) for operator, pairs in condition.items()},
+    return (
+        _Publisher(
+            name="CloudWatch",
+            service="cloudwatch.amazonaws.com",
+            condition={**account, "ArnLike": {"aws:SourceArn": alarms}},
+        ),
+        _Publisher(
+            name="Budgets",
+            service="budgets.amazonaws.com",
+            condition={**account, "ArnLike": {"aws:SourceArn": budgets}},
+        ),
+        # EventBridge sends KMS no source: with a condition its events would be dropped.
+        _Publisher(name="EventBridge", service="events.amazonaws.com", condition={}),
     )
+
+
+def _lets_use(publisher: _Publisher) -> _Json:
+    return _allow(f"{publisher.name}UsesKey", {"Service": publisher.service}, _USE_KEY, "*", publisher.condition)
+
+
+def _lets_publish(publisher: _Publisher, topic_arn: str) -> _Json:
+    return _allow(
+        f"{publisher.name}Publishes", {"Service": publisher.service}, "sns:Publish", topic_arn, publisher.condition
+    )
+
+
+def _auto_scaling(stack: cdk.Stack) -> _Json:
+    # Auto Scaling publishes with its service-linked role, which may not exist before the first group: no principal can
+    # name it yet, a condition can.
+    role = stack.format_arn(
+        service="iam",
+        region="",
+        resource="role",
+        resource_name="aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling*",
+    )
+    condition = {"ArnLike": {"aws:PrincipalArn": role}, "StringEquals": {"kms:CallerAccount": stack.account}}
+    return _allow("AutoScalingUsesKey", {"AWS": "*"}, _USE_KEY, "*", condition)
+
+
+def _allow(sid: str, principal: _Json, actions: str | list[str], resource: str, condition: _Json) -> _Json:
+    statement = {"Sid": sid, "Effect": "Allow", "Principal": principal, "Action": actions, "Resource": resource}
+    return {**statement, "Condition": condition} if condition else statement
 
 
 def _subscriptions(emails: Sequence[str]) -> dict[str, str]:

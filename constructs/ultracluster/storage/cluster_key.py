@@ -17,6 +17,7 @@ from constructs import Construct
 __all__ = ["ClusterKey", "let_lustre_links_use"]
 
 _USE = ["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"]
+_Statement = dict[str, object]
 
 
 class ClusterKey(Construct):
@@ -47,50 +48,16 @@ class ClusterKey(Construct):
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
     ) -> None:
         super().__init__(scope, construct_id)
+        stack = cdk.Stack.of(self)
+        # One document at once: a statement added to the key costs several crossings into the CDK.
+        statements = [_administrators(stack), _lustre_links(stack), *_volumes(stack), _logs(stack)]
         self.key = kms.Key(
             self,
             "Resource",
             description=description or f"data of {self.node.path}",
             enable_key_rotation=True,
+            policy=iam.PolicyDocument.from_json({"Version": "2012-10-17", "Statement": statements}),
             removal_policy=removal_policy,
-        )
-        let_lustre_links_use(self.key)
-        through_ec2 = _caller(self, "ec2")
-        self.key.add_to_resource_policy(self._through_ec2(through_ec2))
-        self.key.add_to_resource_policy(self._grants_through_ec2(through_ec2))
-        self.key.add_to_resource_policy(self._logs())
-
-    def _through_ec2(self, caller: Mapping[str, Mapping[str, str]]) -> iam.PolicyStatement:
-        # Auto Scaling launches instances with its service-linked role, which no policy of the account lets use a key.
-        # The role may not exist yet, and a key policy that names a missing role is refused: conditions name it instead.
-        return iam.PolicyStatement(
-            sid="EncryptedVolumes",
-            principals=[iam.AnyPrincipal()],
-            actions=_USE,
-            resources=["*"],
-            conditions=caller,
-        )
-
-    def _grants_through_ec2(self, caller: Mapping[str, Mapping[str, str]]) -> iam.PolicyStatement:
-        return iam.PolicyStatement(
-            sid="GrantsForEncryptedVolumes",
-            principals=[iam.AnyPrincipal()],
-            actions=["kms:CreateGrant"],
-            resources=["*"],
-            conditions={**caller, "Bool": {"kms:GrantIsForAWSResource": "true"}},
-        )
-
-    def _logs(self) -> iam.PolicyStatement:
-        stack = cdk.Stack.of(self)
-        groups = stack.format_arn(
-            service="logs", resource="log-group", resource_name="*", arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
-        )
-        return iam.PolicyStatement(
-            sid="EncryptedLogGroups",
-            principals=[iam.ServicePrincipal("logs.amazonaws.com")],
-            actions=_USE,
-            resources=["*"],
-            conditions={"ArnLike": {"kms:EncryptionContext:aws:logs:arn": groups}},
         )
 
 
@@ -103,25 +70,64 @@ def let_lustre_links_use(key: kms.IKey) -> None:
     Args:
         key: the key of a linked bucket.
     """
-    stack = cdk.Stack.of(key)
+    statement = iam.PolicyStatement.from_json(_lustre_links(cdk.Stack.of(key)))
+    key.add_to_resource_policy(statement, True)
+
+
+def _administrators(stack: cdk.Stack) -> _Statement:
+    """What the CDK gives a key of its own: the policies of the account decide who administers and uses it."""
+    root = stack.format_arn(service="iam", region="", resource="root", arn_format=cdk.ArnFormat.NO_RESOURCE_NAME)
+    return {"Effect": "Allow", "Principal": {"AWS": root}, "Action": "kms:*", "Resource": "*"}
+
+
+def _volumes(stack: cdk.Stack) -> tuple[_Statement, _Statement]:
+    # Auto Scaling launches instances with its service-linked role, which no policy of the account lets use a key.
+    # The role may not exist yet, and a key policy that names a missing role is refused: conditions name it instead.
+    caller = _caller(stack, "ec2")
+    grants = {**caller, "Bool": {"kms:GrantIsForAWSResource": "true"}}
+    return (
+        _anybody("EncryptedVolumes", _USE, caller),
+        _anybody("GrantsForEncryptedVolumes", "kms:CreateGrant", grants),
+    )
+
+
+def _logs(stack: cdk.Stack) -> _Statement:
+    groups = stack.format_arn(
+        service="logs", resource="log-group", resource_name="*", arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
+    )
+    return {
+        "Sid": "EncryptedLogGroups",
+        "Effect": "Allow",
+        "Principal": {"Service": "logs.amazonaws.com"},
+        "Action": _USE,
+        "Resource": "*",
+        "Condition": {"ArnLike": {"kms:EncryptionContext:aws:logs:arn": groups}},
+    }
+
+
+def _lustre_links(stack: cdk.Stack) -> _Statement:
     role = stack.format_arn(
         service="iam",
         region="",
         resource="role",
         resource_name="aws-service-role/s3.data-source.lustre.fsx.amazonaws.com/AWSServiceRoleForFSxS3Access_*",
     )
-    statement = iam.PolicyStatement(
-        sid="LustreLinks",
-        principals=[iam.AnyPrincipal()],
-        actions=_USE,
-        resources=["*"],
-        conditions=_caller(key, "s3") | {"ArnLike": {"aws:PrincipalArn": role}},
-    )
-    key.add_to_resource_policy(statement, True)
+    return _anybody("LustreLinks", _USE, {**_caller(stack, "s3"), "ArnLike": {"aws:PrincipalArn": role}})
 
 
-def _caller(scope: Construct | kms.IKey, service: str) -> dict[str, dict[str, str]]:
-    stack = cdk.Stack.of(scope)
+def _anybody(sid: str, actions: str | list[str], conditions: Mapping[str, object]) -> _Statement:
+    return {
+        "Sid": sid,
+        "Effect": "Allow",
+        "Principal": {"AWS": "*"},
+        "Action": actions,
+        "Resource": "*",
+        "Condition": conditions,
+    }
+
+
+def _caller(stack: cdk.Stack, service: str) -> dict[str, dict[str, str]]:
+    """Principals of this account that come through a service."""
     return {
         "StringEquals": {
             "kms:CallerAccount": stack.account,

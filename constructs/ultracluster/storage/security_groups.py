@@ -78,12 +78,12 @@ class StorageSecurityGroups(Construct):
         path = scope.node.path
         self.cfn_servers = None if servers else self._group(_SERVERS, vpc_id, path)
         self.cfn_clients = None if clients else self._group(_CLIENTS, vpc_id, path)
-        self.servers = servers or self._imported(_SERVERS, self.cfn_servers)
-        self.clients = clients or self._imported(_CLIENTS, self.cfn_clients)
+        self.servers, servers_id = self._group_and_id(_SERVERS, servers, self.cfn_servers)
+        self.clients, clients_id = self._group_and_id(_CLIENTS, clients, self.cfn_clients)
         if self.cfn_servers is not None and self._kept is not None:
             self.cfn_servers.apply_removal_policy(self._kept)
         made = {name for name, cfn in ((_SERVERS, self.cfn_servers), (_CLIENTS, self.cfn_clients)) if cfn}
-        ids = {_SERVERS: self.servers.security_group_id, _CLIENTS: self.clients.security_group_id}
+        ids = {_SERVERS: servers_id, _CLIENTS: clients_id}
         for flow in _flows(both_ways=both_ways):
             if {flow.source, flow.target} & made:
                 self._rules(flow, ids, ports)
@@ -98,12 +98,16 @@ class StorageSecurityGroups(Construct):
             tags=[cdk.CfnTag(key="Name", value=f"{path} {name.lower()}"[:255])],
         )
 
-    def _imported(self, name: str, group: ec2.CfnSecurityGroup | None) -> ec2.ISecurityGroup:
-        if group is None:
+    def _group_and_id(
+        self, name: str, given: ec2.ISecurityGroup | None, made: ec2.CfnSecurityGroup | None
+    ) -> tuple[ec2.ISecurityGroup, str]:
+        if given is not None:
+            return given, given.security_group_id
+        if made is None:
             raise ValueError(f"{self.node.path}: no group {name}")
-        return ec2.SecurityGroup.from_security_group_id(
-            self, f"{name}Group", group.attr_group_id, allow_all_outbound=False
-        )
+        group_id = made.attr_group_id
+        group = ec2.SecurityGroup.from_security_group_id(self, f"{name}Group", group_id, allow_all_outbound=False)
+        return group, group_id
 
     def _rules(self, flow: _Flow, ids: dict[str, str], ports: Sequence[PortRange]) -> None:
         for each in ports or (None,):
