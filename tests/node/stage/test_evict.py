@@ -66,7 +66,7 @@ def test_room_that_cannot_be_made_is_a_finding(program, data):
 
 def test_age_and_room_together(program, data):
     folder = data(a=3, b=9)
-    status, done = program("evict", folder, "--older-than", "7d", "--to-free", "9000T")
+    status, _ = program("evict", folder, "--older-than", "7d", "--to-free", "9000T")
     assert (status, names(folder)) == (1, ["a"])
 
 

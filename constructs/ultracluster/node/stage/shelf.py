@@ -122,8 +122,8 @@ class Journal:
 
     def write(self) -> None:
         """Put new lines on disk, after the files they speak of."""
-        if not self._fresh:
-            return
+        if all(isinstance(line, dict) for line in self._fresh):
+            return  # a data set that was refused leaves nothing
         self._slot.shelf.mkdir(parents=True, exist_ok=True)
         if self._slot.target.exists():
             _sync(self._slot.target)
