@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["checks"]
 
 _COLLECTIVE_TIMEOUT_S = 900
-_LOOPBACK_TIMEOUT_S = 30
+_LOOPBACK_TIMEOUT_S = 15
 _LOOPBACK_PORT = 47600
 # nccl-tests has no fixed place: the DLAMI has it beside CUDA, others build it where they like.
 _NCCL_TESTS = ("/usr/local/cuda*/efa/test-cuda*/all_reduce_perf", "/opt/nccl-tests/build/all_reduce_perf")
