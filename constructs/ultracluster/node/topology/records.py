@@ -112,8 +112,10 @@ def _json_names(text: str) -> dict[str, str]:
     except ValueError as error:
         raise TopologyError(f"the names are no JSON ({error}); give an object of instance id to name") from error
     if isinstance(document, dict) and "Reservations" in document:
-        named = {each.get("InstanceId"): each.get("PrivateDnsName") for each in _described(document["Reservations"])}
-        return {key: name.split(".")[0] for key, name in named.items() if isinstance(key, str) and _is_name(name)}
+        named = ((each.get("InstanceId"), each.get("PrivateDnsName")) for each in _described(document["Reservations"]))
+        return {
+            key: name.split(".")[0] for key, name in named if isinstance(key, str) and isinstance(name, str) and name
+        }
     if isinstance(document, dict) and all(map(_is_name, document.values())):
         return dict(document)
     raise TopologyError("the names are no object of texts; give instance id to name")
