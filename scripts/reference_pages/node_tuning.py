@@ -54,7 +54,8 @@ What `ultracluster-node tune` brings into force: rows of the stage `image` while
 the first boot of a node. Every file on a node names the rows that it is made of. `tune --check` tells what differs.
 
 A row counts when all conditions under *for* hold; what is not known at a stage counts as not given. Rows with an opt-in
-are applied only where it is asked for: `TunedImage(opt_ins=[...])`, or `ultracluster-node tune --with NAME`.
+are applied only where it is asked for: `TunedImage(opt_ins=[...])`, for those of the stage `boot` also `tuning` of a
+fleet, or `ultracluster-node tune --with NAME`.
 """
 
 

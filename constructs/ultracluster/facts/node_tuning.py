@@ -15,6 +15,8 @@ __all__ = [
     "Source",
     "Stage",
     "TuningRow",
+    "boot_opt_ins",
+    "least_nodes",
     "left_alone",
     "opt_ins",
     "tuning_document",
@@ -105,6 +107,19 @@ def tuning_rows() -> tuple[TuningRow, ...]:
 def opt_ins() -> Mapping[str, str]:
     """The names of what can be asked for, and what each is for."""
     return dict(tuning_document()["opt_ins"])
+
+
+@cache
+def boot_opt_ins() -> tuple[str, ...]:
+    """The names that can be asked for on any image: those of rows that a first boot can bring into force."""
+    known = {row.opt_in for row in tuning_rows() if "boot" in row.stages}
+    return tuple(name for name in opt_ins() if name in known)
+
+
+@cache
+def least_nodes() -> int:
+    """The smallest size of a fleet that any row asks for; below it no node has to know how many there are."""
+    return min(int(row.scope["min_nodes"]) for row in tuning_rows() if "min_nodes" in row.scope)
 
 
 @cache

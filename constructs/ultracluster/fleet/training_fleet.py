@@ -81,6 +81,7 @@ class TrainingFleet(Fleet):
         user_data: your own script with its `#!` line, run once before a node enters service.
         metadata_hop_limit: hops of instance metadata answers; 1 by default, 2 lets containers on a bridge reach it.
         detailed_monitoring: one-minute EC2 metrics; on by default, as the group's alarms count minutes.
+        tuning: settings of nodes that are not applied unasked, by the names of the table of settings.
         notification_topic: gets launches, terminations and their failures.
         metrics_namespace: CloudWatch namespace of the agent's metrics.
         log_retention_days: how long the fleet's logs are kept.
@@ -123,6 +124,7 @@ class TrainingFleet(Fleet):
         user_data: str | None = None,
         metadata_hop_limit: int = 1,
         detailed_monitoring: bool = True,
+        tuning: Sequence[str] = (),
         notification_topic: sns.ITopic | None = None,
         metrics_namespace: str = METRICS_NAMESPACE,
         log_retention_days: int = LOG_RETENTION_DAYS,
@@ -131,11 +133,10 @@ class TrainingFleet(Fleet):
         catalog: Mapping[str, InstanceType] | None = None,
         now: datetime | None = None,
     ) -> None:
-        zones, faults = _zones(f"{scope.node.path}/{construct_id}", network, availability_zone, availability_zones)
         request = FleetRequest(
             name=construct_id,
             instance_types=(instance_type,),
-            availability_zones=zones,
+            availability_zones=_zones(network, availability_zone, availability_zones),
             count=count,
             min_count=min_count,
             max_count=max_count,
@@ -149,6 +150,7 @@ class TrainingFleet(Fleet):
             root_volume=root_volume or RootVolume(),
             metadata_hop_limit=metadata_hop_limit,
             detailed_monitoring=detailed_monitoring,
+            tuning=tuple(tuning),
             catalog=catalog,
             now=now or datetime.now(UTC),
         )
@@ -156,7 +158,7 @@ class TrainingFleet(Fleet):
             scope,
             construct_id,
             request=request,
-            faults=faults,
+            faults=_zone_faults(scope, construct_id, network, availability_zone, availability_zones),
             network=network,
             efa_placement_group=efa_placement_group,
             security_groups=security_groups,
@@ -173,20 +175,22 @@ class TrainingFleet(Fleet):
         )
 
 
-def _zones(
-    subject: str, network: ClusterNetwork, zone: str | None, zones: Sequence[str] | None
-) -> tuple[tuple[str, ...], list[Finding]]:
-    """The zones of a fleet: those named, or the only zone of the network. None is ever picked at random."""
-    known = network.availability_zones
+def _zones(network: ClusterNetwork, zone: str | None, zones: Sequence[str] | None) -> tuple[str, ...]:
+    """The zones of a fleet: those named, or the only zone of the network; with a fault, any to go on with."""
+    if zone is not None:
+        return (zone,)
+    return network.availability_zones[:1] if zones is None else tuple(zones)
+
+
+def _zone_faults(
+    scope: Construct, construct_id: str, network: ClusterNetwork, zone: str | None, zones: Sequence[str] | None
+) -> list[Finding]:
+    """Zones are named once, or there is only one: none is ever picked at random."""
+    subject, known = f"{scope.node.path}/{construct_id}.availability_zone", network.availability_zones
     if zone is not None and zones is not None:
         message = "availability_zone and availability_zones are both given"
-        fault = finding("UC-API-002", f"{subject}.availability_zone", message, "leave one of them out")
-        return (zone,), [fault]
-    if zone is not None:
-        return (zone,), []
-    if zones is not None:
-        return tuple(zones), []
-    if len(known) == 1:
-        return known, []
-    message = f"the network has {len(known)} zones ({', '.join(known)}) and none is named"
-    return known[:1], [finding("UC-API-005", f"{subject}.availability_zone", message)]
+        return [finding("UC-API-002", subject, message, "leave one of them out")]
+    if zone is None and zones is None and len(known) != 1:
+        message = f"the network has {len(known)} zones ({', '.join(known)}) and none is named"
+        return [finding("UC-API-005", subject, message)]
+    return []

@@ -32,7 +32,6 @@ class BuildAccess:
     Attributes:
         component_name_prefix: beginning of the names of the image's components.
         program_arn: the object that holds the programs of the nodes.
-        program_key_arn: customer key that the object is encrypted with, if builds have to be allowed to use it.
         log_bucket_arn: bucket of the logs.
         log_prefix: below which they are written.
         log_group_arn: log group of the image, with `:*` for its streams.
@@ -41,7 +40,6 @@ class BuildAccess:
 
     component_name_prefix: str
     program_arn: str
-    program_key_arn: str | None
     log_bucket_arn: str
     log_prefix: str
     log_group_arn: str
@@ -70,7 +68,6 @@ def build_role(scope: Construct, construct_id: str, *, access: BuildAccess) -> i
         _allow("Logs", ["s3:PutObject"], [logs]),
         _allow("LogStreams", ["logs:CreateLogStream", "logs:PutLogEvents"], [access.log_group_arn]),
         _allow("Key", ["kms:Decrypt", "kms:GenerateDataKey*"], [access.key_arn]),
-        *(_allow("KeyOfPrograms", ["kms:Decrypt"], [key]) for key in (access.program_key_arn,) if key is not None),
     ]
     role = iam.Role(
         scope,

@@ -85,8 +85,6 @@ class TunedImage(Construct):
         retention: which old images are deleted.
         scan_for_vulnerabilities: whether Amazon Inspector looks at every build; it has to be active in the account.
         encryption_key: of images, logs and notices; a key of its own by default.
-        asset_key: customer key of the bootstrap bucket, which holds the programs of the nodes; needed only for a key of
-            its own.
         notification_topic: gets the result of every build. Its key has to let the service-linked role of Image Builder
             in; the topic that is made here by default does.
         log_retention_days: how long logs of builds are kept.
@@ -97,7 +95,8 @@ class TunedImage(Construct):
         image_name, parameter_name: plain text, known before deployment.
         components, recipe, infrastructure, distribution, pipeline: what was made of Image Builder.
         retention_policy, retention_role: what deletes old images.
-        role, instance_profile, security_group: of build instances.
+        role, instance_profile, security_group: of build instances. A customer key of the bootstrap bucket is granted to
+            the role as to any other: `key.grant_decrypt(image.role)`.
         encryption_key, log_bucket, log_group, notification_topic: around them.
 
     Raises:
@@ -125,7 +124,6 @@ class TunedImage(Construct):
         retention: ImageRetention | None = None,
         scan_for_vulnerabilities: bool = True,
         encryption_key: kms.IKey | None = None,
-        asset_key: kms.IKey | None = None,
         notification_topic: sns.ITopic | None = None,
         log_retention_days: int = LOG_DAYS,
         image_name: str | None = None,
@@ -151,7 +149,7 @@ class TunedImage(Construct):
         self.plan = self._decide(request, log_retention_days)
         self._tags = {"Name": self.image_name, "ultracluster:image": self.image_name}
         self.encryption_key: kms.IKey = encryption_key or ClusterKey(self, "Key").key
-        self._make_workshop(network, notification_topic, log_retention_days, asset_key)
+        self._make_workshop(network, notification_topic, log_retention_days)
         self.components, self.recipe = recipe(
             self,
             name=self.image_name,
@@ -192,9 +190,7 @@ class TunedImage(Construct):
         report_warnings(self, plan.warnings)
         return plan
 
-    def _make_workshop(
-        self, network: ClusterNetwork, topic: sns.ITopic | None, log_retention_days: int, asset_key: kms.IKey | None
-    ) -> None:
+    def _make_workshop(self, network: ClusterNetwork, topic: sns.ITopic | None, log_retention_days: int) -> None:
         """What the build instances need around them."""
         key = self.encryption_key
         self.security_group: ec2.CfnSecurityGroup = build_security_group(self, "SecurityGroup", vpc=network.vpc)
@@ -213,7 +209,6 @@ class TunedImage(Construct):
                 resource=self._program.s3_bucket_name,
                 resource_name=self._program.s3_object_key,
             ),
-            program_key_arn=None if asset_key is None else asset_key.key_arn,
             log_bucket_arn=self.log_bucket.bucket_arn,
             log_prefix=LOG_PREFIX,
             log_group_arn=self.log_group.attr_arn,

@@ -66,6 +66,8 @@ def user_data_requests(fleet: FleetPlan, inputs: BootstrapInputs) -> Sequence[Us
             suspend_zone_rebalancing=len(fleet.availability_zones) > 1,
             capacity_block_end=_block_end(fleet),
             os=fleet.image.os,
+            nodes=fleet.max_count,
+            tuning=fleet.tuning,
         )
         for layout in fleet.layouts
     ]

@@ -59,6 +59,7 @@ class FleetRequest:
         metadata_hop_limit: hops to the metadata service, 1 to 64; 1 by default, so that containers behind a bridge do
             not reach the credentials of the node.
         detailed_monitoring: EC2 metrics every minute instead of every five; on by default.
+        tuning: settings of nodes that are not applied unasked, by the names of the table of settings.
         region: the Region; taken from the zones when left out.
         catalog: further instance types; the library's catalogue by default.
         now: the time to hold the end of a Capacity Block against; None judges no end as past.
@@ -80,6 +81,7 @@ class FleetRequest:
     root_volume: RootVolume = field(default_factory=RootVolume)
     metadata_hop_limit: int = 1
     detailed_monitoring: bool = True
+    tuning: tuple[str, ...] = ()
     region: str | None = None
     catalog: Mapping[str, InstanceType] | None = None
     now: datetime | None = None
@@ -104,6 +106,7 @@ class FleetPlan:
         associate_public_ip: public address on the primary interface.
         metadata_hop_limit: hops to the metadata service.
         detailed_monitoring: EC2 metrics every minute.
+        tuning: settings of nodes that were asked for.
         decisions: why it looks like this.
         warnings: findings that do not stop the plan.
     """
@@ -122,6 +125,7 @@ class FleetPlan:
     associate_public_ip: bool
     metadata_hop_limit: int
     detailed_monitoring: bool
+    tuning: tuple[str, ...] = ()
     decisions: tuple[Decision, ...]
     warnings: tuple[Finding, ...]
 
@@ -217,6 +221,7 @@ def plan_fleet(request: FleetRequest, *, subject: str) -> FleetPlan:
         associate_public_ip=request.associate_public_ip,
         metadata_hop_limit=request.metadata_hop_limit,
         detailed_monitoring=request.detailed_monitoring,
+        tuning=tuple(sorted(set(request.tuning))),
         decisions=(
             _count_decision(parts.types, parts.counts, subject),
             *(decision for plan in plans for decision in plan.decisions),

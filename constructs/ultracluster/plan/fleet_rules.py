@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ultracluster.facts.compute_limits import limit
 from ultracluster.facts.images import recommended_root_gib
 from ultracluster.facts.instances import UnknownInstanceType, instance_type
+from ultracluster.facts.node_tuning import boot_opt_ins, opt_ins
 from ultracluster.findings import Finding, finding
 from ultracluster.plan.capacity import CapacityRequest, check_capacity
 from ultracluster.plan.capacity_options import Spot
@@ -70,6 +71,7 @@ def fleet_findings(request: FleetRequest, subject: str) -> tuple[Finding, ...]:
             request.availability_zones, region=request.region, subject=f"{subject}.availability_zones"
         ),
         *_check_hop_limit(request, subject),
+        *_check_tuning(request, subject),
     ]
     types, unknown = _resolve_types(request, subject)
     found.extend(unknown)
@@ -185,6 +187,16 @@ def _check_counts(request: FleetRequest, subject: str) -> Iterable[Finding]:
     elif counts.fewest > counts.most:
         message = f"min_count {counts.fewest} is above max_count {counts.most}"
         yield finding("UC-API-104", f"{subject}.min_count", message, f"lower it to {counts.most} or less")
+
+
+def _check_tuning(request: FleetRequest, subject: str) -> Iterable[Finding]:
+    known = boot_opt_ins()
+    for name in request.tuning:
+        if name not in known:
+            of_images = name in opt_ins()
+            message = f"{name!r} takes a reboot, so it belongs into an image" if of_images else f"{name!r} is not known"
+            fix = "ask for it in a TunedImage" if of_images else f"use {', '.join(known)}"
+            yield finding("UC-API-130", f"{subject}.tuning", message, fix)
 
 
 def _check_hop_limit(request: FleetRequest, subject: str) -> Iterable[Finding]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ultracluster.facts.node_tuning import least_nodes
 from ultracluster.plan.agent_config import AgentProfile, metrics_settings
 from ultracluster.plan.user_data_parts import Part, Shared, Slot, Text
 
@@ -58,8 +59,15 @@ def _own(request: UserDataRequest) -> dict[str, Any]:
         "group": request.auto_scaling_group_name,
         "log_group": request.log_group_name,
         **end,
+        **_tuning(request),
         "mounts": [_mount(at, mount, over_efa=over_efa) for at, mount in enumerate(request.mounts)],
     }
+
+
+def _tuning(request: UserDataRequest) -> dict[str, Any]:
+    """What the table of settings asks for beyond the type of the node, where there is something."""
+    found: dict[str, Any] = {"tuning": list(request.tuning)} if request.tuning else {}
+    return found | ({"nodes": request.nodes} if request.nodes >= least_nodes() else {})
 
 
 def _shared(request: UserDataRequest) -> dict[str, Any]:

@@ -96,6 +96,7 @@ def fleet_request(
         ),
         metadata_hop_limit=fleet.metadata_hop_limit,
         detailed_monitoring=fleet.detailed_monitoring,
+        tuning=fleet.tuning,
         region=region,
         catalog=catalog,
         now=now,

@@ -129,6 +129,8 @@ class UserDataRequest:
         capacity_block_end: when the node's Capacity Block ends, in UTC as `2030-01-15T11:30:00Z`; empty when unknown.
         os: operating system of the image as in `ImagePlan.os`; empty when unknown. Only for warnings: the programs
             find out by themselves.
+        nodes: largest size of the fleet.
+        tuning: settings that are not applied unasked.
     """
 
     fleet_name: str
@@ -146,6 +148,8 @@ class UserDataRequest:
     suspend_zone_rebalancing: bool = False
     capacity_block_end: str = ""
     os: str = ""
+    nodes: int = 0
+    tuning: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -144,6 +144,12 @@ class FleetSpec(SpecModel):
         description="Network hops to the instance metadata service (version 2 only). 1 keeps containers with their own "
         "network away from the credentials of the node; 2 lets them in.",
     )
+    tuning: Many[Name] = Field(
+        default=(),
+        description="Settings of nodes that are not applied unasked, by the names of the table of settings: "
+        "large-memory-writeback, lustre-tcp-buffers, head-node. Those that take a reboot belong into an image.",
+        examples=[["large-memory-writeback"]],
+    )
     mounts: Many[Name] | None = Field(
         default=None,
         description="Names of the shared file systems to mount (home is the name of storage.home); default: all.",

@@ -75,6 +75,7 @@ class SpotTrainingFleet(Fleet):
         user_data: your own script with its `#!` line, run once before a node enters service.
         metadata_hop_limit: hops of instance metadata answers; 1 by default.
         detailed_monitoring: one-minute EC2 metrics; on by default.
+        tuning: settings of nodes that are not applied unasked, by the names of the table of settings.
         notification_topic: gets launches, terminations and interruptions. Its policy and its key have to let
             `events.amazonaws.com` and Auto Scaling publish (`NotificationTopic` does). Without one, a topic for
             interruptions is made.
@@ -118,6 +119,7 @@ class SpotTrainingFleet(Fleet):
         user_data: str | None = None,
         metadata_hop_limit: int = 1,
         detailed_monitoring: bool = True,
+        tuning: Sequence[str] = (),
         notification_topic: sns.ITopic | None = None,
         metrics_namespace: str = METRICS_NAMESPACE,
         log_retention_days: int = LOG_RETENTION_DAYS,
@@ -140,6 +142,7 @@ class SpotTrainingFleet(Fleet):
             root_volume=root_volume or RootVolume(),
             metadata_hop_limit=metadata_hop_limit,
             detailed_monitoring=detailed_monitoring,
+            tuning=tuple(tuning),
             catalog=catalog,
         )
         super().__init__(
