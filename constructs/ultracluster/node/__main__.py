@@ -5,13 +5,17 @@ Only the chosen program is imported: the one that watches for notices has 15 MB 
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import sys
 from collections.abc import Sequence
 
 from . import NodeError
 from .host import Node
+
+TYPE_CHECKING = False  # that of `typing` would load it, half a megabyte for the program that watches
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
 
 PROGRAMS = (
     *("boot", "tune", "scratch", "lustre", "mounts", "stage"),
@@ -30,15 +34,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"ultracluster-node: no program {words[0]!r}; one of {', '.join(PROGRAMS)}", file=sys.stderr)
         return _USAGE
     program = importlib.import_module(f".{words[0]}", __package__)
-    parser = argparse.ArgumentParser(prog=f"ultracluster-node {words[0]}", description=program.SUMMARY)
-    program.arguments(parser)
     node = Node(program=words[0])
     try:
-        status: int = program.run(parser.parse_args(words[1:]), node)
+        # A service has no options, and none of what reads them; else a program has `arguments` and `run`.
+        serves = len(words) == 1 and hasattr(program, "serve")
+        status: int = program.serve(node) if serves else program.run(_parsed(program, words), node)
     except NodeError as error:
         node.say(str(error))
         return 1
     return status
+
+
+def _parsed(program: Any, words: list[str]) -> argparse.Namespace:  # noqa: ANN401 - a module with our protocol
+    import argparse
+
+    parser = argparse.ArgumentParser(prog=f"ultracluster-node {words[0]}", description=program.SUMMARY)
+    program.arguments(parser)
+    return parser.parse_args(words[1:])
 
 
 def _help() -> None:

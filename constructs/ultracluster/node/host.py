@@ -7,16 +7,19 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from . import NodeError
 
+TYPE_CHECKING = False  # that of `typing` would load it, half a megabyte for the program that watches
 if TYPE_CHECKING:
     import subprocess
+    from typing import Any, TypeVar
 
     from .imds import Imds
+
+    _Result = TypeVar("_Result")
 
 __all__ = ["Completed", "Node", "NodeError", "ToolMissing", "ToolTimeout"]
 
@@ -26,7 +29,6 @@ TOOL_FOLDERS = (
     *("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"),
     *("/opt/amazon/efa/bin", "/opt/amazon/openmpi/bin", "/opt/aws/neuron/bin", "/snap/bin"),
 )
-_Result = TypeVar("_Result")
 
 
 class ToolMissing(NodeError):  # noqa: N818 - reads as what it is
@@ -37,20 +39,18 @@ class ToolTimeout(NodeError):  # noqa: N818 - reads as what it is
     """A command did not end in time and was killed with everything it started."""
 
 
-class Completed(NamedTuple):
+class Completed:
     """A command that ended.
 
-    Attributes:
+    Args:
         stdout: what it printed.
         stderr: what it complained of.
         status: exit status; negative for the signal that ended it.
         seconds: how long it took.
     """
 
-    stdout: str
-    stderr: str
-    status: int
-    seconds: float
+    def __init__(self, stdout: str, stderr: str, status: int, seconds: float) -> None:
+        self.stdout, self.stderr, self.status, self.seconds = stdout, stderr, status, seconds
 
 
 class Node:
@@ -220,7 +220,7 @@ class Node:
         return {"name": name, **known}
 
 
-class _Facts(Mapping[str, Any]):
+class _Facts(Mapping[str, "Any"]):
     """Sections by name: `facts/<name>.json` beside the program."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ import json
 import os
 import socket
 import time
-from typing import Callable
+from collections.abc import Callable
 
 from . import NodeError
 

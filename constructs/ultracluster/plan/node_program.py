@@ -26,6 +26,7 @@ _SOURCE = Path(__file__).parents[1] / "node"
 _SHEBANG = b"#!/usr/bin/env python3\n"
 _MAIN = "import sys\n\nfrom node.__main__ import main\n\nsys.exit(main())\n"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the oldest time that a ZIP file can name
+_KINDS = (".py", ".service", ".timer", ".json")  # not what interpreters, desktops and editors leave behind
 _FILE_MODE = 0o100644
 _UNIX = 3
 
@@ -62,7 +63,7 @@ def node_program() -> NodeProgram:
 
 def _entries() -> Iterator[tuple[str, bytes]]:
     yield "__main__.py", _MAIN.encode()
-    files = [file for file in _SOURCE.rglob("*") if file.is_file() and "__pycache__" not in file.parts]
+    files = [file for file in _SOURCE.rglob("*") if file.is_file() and file.suffix in _KINDS]
     for file in sorted(files, key=lambda file: file.relative_to(_SOURCE).as_posix()):
         # A checkout may turn line ends; the bytes must not depend on it.
         yield f"node/{file.relative_to(_SOURCE).as_posix()}", file.read_bytes().replace(b"\r\n", b"\n")

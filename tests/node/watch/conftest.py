@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -132,12 +133,24 @@ class Station:
 
 
 @pytest.fixture
-def station(tmp_path: Path) -> Iterator[Station]:
-    with ImdsServer() as service, AwsEndpoint() as cloud:
-        made = Station(tmp_path / "node", service, cloud)
-        (made.root / "run/ultracluster/trainers").mkdir(parents=True)
-        try:
-            yield made
-        finally:
-            made.stop()
-        assert cloud.refused == []
+def stations(tmp_path: Path) -> Iterator[Callable[[], Station]]:
+    """Makes nodes, each with services of its own."""
+    with contextlib.ExitStack() as stack:
+        made: list[Station] = []
+
+        def make() -> Station:
+            service, cloud = stack.enter_context(ImdsServer()), stack.enter_context(AwsEndpoint())
+            station = Station(tmp_path / f"node{len(made) or ''}", service, cloud)
+            (station.root / "run/ultracluster/trainers").mkdir(parents=True)
+            made.append(station)
+            stack.callback(station.stop)
+            return station
+
+        yield make
+    assert [station.cloud.refused for station in made if station.cloud.refused] == []
+
+
+@pytest.fixture
+def station(stations: Callable[[], Station]) -> Station:
+    """One node."""
+    return stations()

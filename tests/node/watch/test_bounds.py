@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from .conftest import SPOT, eventually, system_python
+from .conftest import SPOT, Station, eventually, system_python
 
-NOTICES = 40
-RESIDENT_KB = 15_000
+NOTICES = 100
+RESIDENT_KB = 15_000_000 // 1024
 OF_A_CORE = 0.002
 
 
-@pytest.mark.slow
-def test_from_notice_to_signal_it_takes_a_second_at_most(station):
+def delays(station: Station, chance: random.Random) -> list[float]:
+    """Seconds from notice to signal, for many notices at any moment of the watcher's period."""
     station.watch()
     _, signals = station.trainer("pass")
-    chance = random.Random(4)
-    delays = []
-    for number in range(NOTICES):
-        time.sleep(chance.uniform(0, 0.5))  # at any moment of the watcher's period
+    found = []
+    for number in range(NOTICES // 2):
+        time.sleep(chance.uniform(0, 0.5))
         given = time.time()
-        station.service.set(SPOT, f'{{"action": "terminate", "time": "2030-01-01T00:00:{number % 60:02}Z"}}')
+        station.service.set(SPOT, f'{{"action": "terminate", "time": "2030-01-01T00:00:{number:02}Z"}}')
         eventually(lambda count=number + 1: signals.exists() and len(signals.read_text().split()) == count)
-        delays.append(float(signals.read_text().split()[-1]) - given)
+        found.append(float(signals.read_text().split()[-1]) - given)
         station.service.set(SPOT, None)
         eventually(lambda count=number + 1: len(station.events("withdrawn")) == count)
-    assert sorted(delays)[int(0.99 * NOTICES)] <= 1.0, sorted(delays)[-5:]
-    assert sum(delays) / NOTICES < 0.5
+    return found
+
+
+@pytest.mark.slow
+def test_from_notice_to_signal_it_takes_a_second_at_most(stations):
+    with ThreadPoolExecutor() as pool:
+        both = pool.map(delays, (stations(), stations()), (random.Random(4), random.Random(5)))
+        found = sorted(delay for each in both for delay in each)
+    assert len(found) == NOTICES
+    assert found[math.ceil(0.99 * NOTICES) - 1] <= 1.0, found[-5:]
+    assert sum(found) / NOTICES < 0.5
 
 
 def on_core(pid: int) -> float:
@@ -56,7 +66,7 @@ def test_it_is_small_and_hardly_takes_any_time(station):
     status = Path(f"/proc/{watcher.pid}/status").read_text()
     found = re.search(r"VmHWM:\s+(\d+) kB", status)
     assert found is not None
-    assert int(found[1]) - interpreter_kb() < 8_000, "what the program itself adds"
+    assert int(found[1]) - interpreter_kb() < 7_000, "what the program itself adds"
     if system_python().startswith("/usr/bin"):
         assert int(found[1]) < RESIDENT_KB, "at its most, a notice included, with the Python of a distribution"
     watcher.send_signal(signal.SIGTERM)

@@ -79,7 +79,7 @@ def test_two_notices_of_one_departure_signal_and_run_hooks_once(station):
     station.watch()
     _, signals = station.trainer("pass")
     trainer, _ = station.trainer("time.sleep(3); sys.exit(0)")
-    station.service.set(SPOT, in_two_minutes(14))
+    station.service.set(SPOT, in_two_minutes(10))
     station.service.set("autoscaling/target-lifecycle-state", "Terminated")
     eventually(lambda: len(station.events("lifecycle")) == 2, 40)
     assert trainer.poll() == 0
@@ -173,9 +173,8 @@ def test_a_notice_that_is_withdrawn_is_logged_and_forgotten(station):
 def test_killed_at_any_moment_the_watcher_goes_on_and_does_nothing_twice(station, moment):
     station.hook("10-drain", "echo drained >>order")
     watcher = station.watch()
-    _, signals = station.trainer("pass")
-    station.trainer("time.sleep(3); sys.exit(0)")
-    station.service.set(SPOT, in_two_minutes(12))
+    _, signals = station.trainer("time.sleep(3); sys.exit(0)")
+    station.service.set(SPOT, in_two_minutes())
     eventually(lambda: station.events(moment))
     watcher.send_signal(signal.SIGKILL)
     watcher.wait()

@@ -39,9 +39,9 @@ def test_registered_listed_and_gone_again(machine, node, process):
     one = trainers.register(node, process.pid, "usr1")
     assert (one.pid, one.signal) == (process.pid, "USR1")
     assert one.name.endswith("train.py")
-    assert trainers.registered(node) == [one]
+    assert [each.key for each in trainers.registered(node)] == [one.key]
     again = trainers.register(node, process.pid)
-    assert trainers.registered(node) == [again], "once, with what was said last"
+    assert [each.signal for each in trainers.registered(node)] == [again.signal], "once, with what was said last"
     trainers.unregister(node, process.pid)
     assert trainers.registered(node) == []
     assert files(machine) == []
@@ -73,7 +73,7 @@ def test_a_process_that_took_the_id_of_another_is_never_signalled(machine, node,
     one = trainers.register(node, process.pid)
     document = json.loads(one.file.read_text())
     one.file.write_text(json.dumps({**document, "start": document["start"] - 1}))
-    assert not trainers.send(one._replace(start=one.start - 1))
+    assert not trainers.send(trainers.Trainer(one.pid, one.start - 1, "TERM", "", one.file))
     assert trainers.registered(node) == []
     assert files(machine) == [], "and its registration is removed"
     assert process.poll() is None

@@ -6,9 +6,11 @@ second process for whatever takes time or memory (`--handle`: hooks, calls to AW
 
 from __future__ import annotations
 
-import argparse
-
 from ..host import Node
+
+TYPE_CHECKING = False  # that of `typing` would load it, half a megabyte
+if TYPE_CHECKING:
+    import argparse
 
 SUMMARY = "watch for notices that this node goes away; register training processes to be signalled"
 
@@ -17,6 +19,8 @@ _TIMEOUT_S = 1.0
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the program."""
+    import argparse
+
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument("--register", type=int, metavar="PID", help="signal this process when the node goes away")
     chosen.add_argument("--unregister", type=int, metavar="PID", help="no longer signal this process")
@@ -35,6 +39,11 @@ def run(args: argparse.Namespace, node: Node) -> int:
         from . import handle
 
         return handle.handle(node, args.handle)
+    return serve(node)
+
+
+def serve(node: Node) -> int:
+    """Watch, as the service does."""
     from ..imds import Imds
     from . import loop
 

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from typing import Callable
+from collections.abc import Callable
 
 from ..host import Node
 from ..imds import ImdsError

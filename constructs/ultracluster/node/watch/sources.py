@@ -6,15 +6,23 @@ notice does not say. The id tells one notice from the next of the same kind.
 
 from __future__ import annotations
 
-import calendar
 import json
+import re
 import time
-from typing import Any, Callable
+from collections.abc import Callable
 
 from ..host import Node
 
+TYPE_CHECKING = False  # that of `typing` would load it, half a megabyte for the program that watches
+if TYPE_CHECKING:
+    from typing import Any
+
 Found = dict[str, "float | None"]
-_ISO, _DATE = "%Y-%m-%dT%H:%M:%SZ", "%d %b %Y %H:%M:%S GMT"
+_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)Z", re.ASCII)
+_NAMED = re.compile(r"(\d\d?) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT", re.ASCII)
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
+_MARCH, _DECEMBER = 3, 12
+_DAYS_TO_1970 = 719468  # from the first of March of the year 0
 _FOREVER = 10**9
 
 
@@ -140,12 +148,28 @@ class CapacityBlock:
 
 
 def seconds(text: str) -> float | None:
-    """Seconds since 1970 of either way in which times are written; None for anything else."""
-    form = _ISO if text.endswith("Z") else _DATE
-    try:
-        return calendar.timegm(time.strptime(text, form))
-    except ValueError:
+    """Seconds since 1970 of either way in which times are written; None for anything else.
+
+    By hand: `time.strptime` loads a calendar, a locale and a megabyte with them.
+    """
+    iso, named = _ISO.fullmatch(text), _NAMED.fullmatch(text)
+    if iso:
+        year, month, day, hour, minute, second = map(int, iso.groups())
+    elif named and named[2] in _MONTHS:
+        day, year, hour, minute, second = (int(named[group]) for group in (1, 3, 4, 5, 6))
+        month = _MONTHS.index(named[2]) // 3 + 1
+    else:
         return None
+    if not (1 <= month <= _DECEMBER and year):
+        return None
+    return ((_days(year, month) + day - 1) * 24 + hour) * 3600 + minute * 60 + second
+
+
+def _days(year: int, month: int) -> int:
+    """Days from the first of January 1970 to the first of a month: years are taken to begin in March."""
+    year -= month < _MARCH
+    ahead = (153 * ((month - _MARCH) % 12) + 2) // 5
+    return 365 * year + year // 4 - year // 100 + year // 400 + ahead - _DAYS_TO_1970
 
 
 def _object(text: str) -> dict[str, Any]:

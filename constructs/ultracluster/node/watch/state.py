@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from ..files import read_text, write_atomically
 from ..host import Node
+
+TYPE_CHECKING = False  # that of `typing` would load it, half a megabyte for the program that watches
+if TYPE_CHECKING:
+    from typing import Any
 
 FILE = "/run/ultracluster/notice.json"
 PROGRESS = "/run/ultracluster/handled"

@@ -13,10 +13,10 @@ import signal
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from ..host import Node, NodeError
 
+TYPE_CHECKING = False  # that of `typing` would load it, half a megabyte for the program that watches
 if TYPE_CHECKING:
     import argparse
 
@@ -26,10 +26,10 @@ _START_TIME, _STATE = 19, 0  # fields of /proc/PID/stat, counted from the one af
 _FORBIDDEN = {"KILL", "STOP"}  # a process that cannot handle it cannot save anything
 
 
-class Trainer(NamedTuple):
+class Trainer:
     """A registered process.
 
-    Attributes:
+    Args:
         pid: its id.
         start: its start time in clock ticks since the boot.
         signal: name without `SIG`.
@@ -37,11 +37,8 @@ class Trainer(NamedTuple):
         file: its registration.
     """
 
-    pid: int
-    start: int
-    signal: str
-    name: str
-    file: Path
+    def __init__(self, pid: int, start: int, signal: str, name: str, file: Path) -> None:
+        self.pid, self.start, self.signal, self.name, self.file = pid, start, signal, name, file
 
     @property
     def key(self) -> str:
