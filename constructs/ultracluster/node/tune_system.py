@@ -27,6 +27,8 @@ __all__ = [
 
 _UNITS = "/etc/systemd/system"
 _UNIT_FOLDERS = (_UNITS, "/usr/lib/systemd/system", "/lib/systemd/system", "/run/systemd/system")
+_LOOSE = ("", "disabled")
+"""States of a unit that nobody has decided on; one that is masked was masked by somebody."""
 _GRUB = "/etc/default/grub.d/99-ultracluster.cfg"
 
 
@@ -45,6 +47,7 @@ class _Step:
 
     node: Node
     rows: tuple[str, ...]
+    after = ()
 
 
 @dataclass
@@ -75,7 +78,8 @@ class MaskStep(_Step):
         link.unlink(missing_ok=True)
         link.symlink_to(os.devnull)
         if installed and is_running(self.node):
-            self.node.run("systemctl", "stop", self.unit, check=False)
+            # Not waited for: the service of unattended upgrades ends when its upgrade does, which takes its time.
+            self.node.run("systemctl", "stop", "--no-block", self.unit, check=False)
 
 
 @dataclass
@@ -94,11 +98,13 @@ class ServiceStep(_Step):
         if not _exists(self.node, self.unit):
             return None
         state = self.node.run("systemctl", "is-enabled", self.unit, check=False).stdout.strip()
-        return None if state in ("enabled", "static", "enabled-runtime") else f"is {state or 'not enabled'}"
+        return f"is {state or 'not enabled'}" if state in _LOOSE else None
 
     def apply(self) -> None:
-        """Enable it, and start it where systemd runs."""
-        self.node.run("systemctl", "enable", *(["--now"] if is_running(self.node) else []), self.unit)
+        """Enable it, and start it where systemd runs; whether it does its work, the health checks tell."""
+        self.node.run("systemctl", "enable", self.unit)
+        if is_running(self.node):
+            self.node.run("systemctl", "start", self.unit, check=False, timeout=180)
 
 
 @dataclass
@@ -135,6 +141,7 @@ class KernelArgumentsStep:
     """Arguments of the kernel: by grubby where it is (Amazon Linux), else by a drop-in of GRUB."""
 
     title = "kernel arguments"
+    after = ()
 
     def __init__(self, node: Node, rows: Sequence[Mapping[str, Any]]) -> None:
         """Take the rows."""
@@ -169,6 +176,7 @@ class CommandLineStep:
     """What the kernel that runs was booted with; only a reboot changes it, and that is not ours to do."""
 
     title = "running kernel"
+    after = ()
 
     def __init__(self, node: Node, rows: Sequence[Mapping[str, Any]]) -> None:
         """Take the rows."""

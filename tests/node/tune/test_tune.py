@@ -238,12 +238,32 @@ def test_a_broken_document_is_told(ubuntu):
 
 def test_fabric_manager_only_where_the_type_needs_it(amazon, running):
     tune.apply(amazon.node(), "boot")
-    assert "systemctl enable --now nvidia-fabricmanager.service" in amazon.calls
+    assert "systemctl enable nvidia-fabricmanager.service" in amazon.calls
+    assert "systemctl start nvidia-fabricmanager.service" in amazon.calls
     amazon.metadata["instance-type"] = "g5.48xlarge"
     (amazon.state / "calls").unlink()
     (amazon.state / "enabled-nvidia-fabricmanager.service").unlink()
     tune.apply(amazon.node(), "boot")
-    assert not amazon.called("systemctl enable --now nvidia-fabricmanager")
+    assert not amazon.called("systemctl enable nvidia-fabricmanager")
+
+
+def test_a_service_that_somebody_masked_is_left_alone(amazon, running):
+    amazon.command("systemctl", "case $1 in is-enabled) echo masked; exit 1 ;; esac")
+    tune.apply(amazon.node(), "boot")
+    assert not amazon.called("systemctl enable nvidia")
+
+
+def test_a_service_that_does_not_start_ends_nothing(amazon, running):
+    """The health checks tell; the settings behind it count all the same."""
+    amazon.command("systemctl", "case $1 in is-enabled) echo disabled; exit 1 ;; start) exit 1 ;; esac")
+    tune.apply(amazon.node(), "boot")
+    assert amazon.called("nvidia-smi -ac")
+
+
+def test_what_stops_slowly_is_not_waited_for(ubuntu, running):
+    ubuntu.write("/usr/lib/systemd/system/unattended-upgrades.service")
+    tune.apply(ubuntu.node(), "boot")
+    assert "systemctl stop --no-block unattended-upgrades.service" in ubuntu.calls
 
 
 def test_clocks_of_the_type(amazon, running):
