@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import NodeError
 from .files import locked, read_text, write_atomically
 from .host import Node
-from .tune_files import Step
+from .tune_files import Step, follow_up
 from .tune_scope import STAGES, Scope, known_opt_ins, rows_for
 from .tune_steps import steps_for
 
@@ -71,11 +71,26 @@ def apply(node: Node, stage: str, opt_ins: Sequence[str] = (), *, vendor: str | 
     with locked(node.path(LOCK)):
         if stage == "image":
             _remember(node, opt_ins, vendor)
-        done = [_take(step) for step in _steps(node, stage, opt_ins, vendor)]
+        done = list(_taken(node, _steps(node, stage, opt_ins, vendor)))
     failed = [error for _, error in done if error]
     if failed:
         raise NodeError("; ".join(failed))
     return [changed for changed, _ in done if changed]
+
+
+def _taken(node: Node, steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
+    """Take the steps; what makes several files in a row count is done once, after the last of them."""
+    waiting: tuple[str, ...] = ()
+    for index, step in enumerate(steps):
+        changed, failed = _take(step)
+        yield changed, failed
+        waiting = step.after if changed else waiting
+        if waiting and (index + 1 == len(steps) or steps[index + 1].after != waiting):
+            try:
+                follow_up(node, waiting)
+            except NodeError as error:
+                yield "", f"{step.title}: {error}"
+            waiting = ()
 
 
 def _take(step: Step) -> tuple[str, str]:

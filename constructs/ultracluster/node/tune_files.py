@@ -28,8 +28,12 @@ class Step(Protocol):
     def drift(self) -> str | None:
         """How it differs from what it should be; None when all is right."""
 
+    @property
+    def after(self) -> tuple[str, ...]:
+        """The command that makes a change of it count; empty for none. Steps in a row share it."""
+
     def apply(self) -> None:
-        """Bring it into force."""
+        """Bring it into force, but for that command."""
 
 
 def header(rows: Iterable[Mapping[str, Any]], mark: str = "#") -> str:
@@ -87,7 +91,6 @@ class FileStep:
     def apply(self) -> None:
         """Write it."""
         write_atomically(self.node.path(self.path), self.text)
-        follow_up(self.node, self.after)
 
 
 @dataclass
@@ -114,7 +117,6 @@ class BlockStep(FileStep):
         if head and not head.endswith("\n"):
             head += "\n"
         write_atomically(self.node.path(self.path), f"{head}{tail}{_BEGIN}\n{self.text}{_END}\n")
-        follow_up(self.node, self.after)
 
 
 @dataclass
@@ -132,6 +134,7 @@ class LinesStep:
     path: str
     rows: tuple[str, ...]
     lines: Sequence[str]
+    after = ()
 
     @property
     def title(self) -> str:
@@ -174,6 +177,7 @@ class SettingsStep:
     rows: tuple[str, ...]
     key: str
     wanted: Mapping[str, Any]
+    after = ()
 
     @property
     def title(self) -> str:
