@@ -241,6 +241,8 @@ def _misspelt_pattern(place: Place) -> None:
 def _one_notice_less(place: Place) -> None:
     kind = str(place.at("EventPattern").get("detail-type"))
     needs("Interruption" in kind or "Rebalance" in kind)
+    for texts in place.template["Mappings"]["Bootstrap"].values():
+        texts["text"] = texts["text"].replace('"spot":true', '"spot":false')  # else the nodes watch for themselves
     del place.template["Resources"][place.logical_id]
 
 

@@ -78,13 +78,13 @@ def _many_actions(place: Place) -> None:
 
 
 def _more_user_data(text: str) -> Change:
-    """Put a line in front of the last part of the user data that is written here."""
+    """Put a line in front of the fleet's own settings, into a file that user data writes."""
 
     def change(place: Place) -> None:
         parts = place.at(_DATA, "UserData", "Fn::Base64", "Fn::Join", 1)
-        at = next((at for at, part in enumerate(parts) if isinstance(part, str) and "path: /etc" in part), None)
+        at = next((at for at, part in enumerate(parts) if str(part).startswith('   {"schema"')), None)
         needs(at is not None)
-        parts[at] = parts[at].replace("  content: |\n", f"  content: |\n   {text}\n", 1)
+        parts[at] = f"   {text}\n{parts[at]}"
 
     return change
 
