@@ -176,6 +176,14 @@ def test_a_driver_that_answers_nothing_sends_zeros(wire, monkeypatch):
     assert {name: values for name, values in wire.items() if any(values)} == {}
 
 
+def test_a_driver_that_complains_in_place_of_values_ends_nothing(wire, monkeypatch):
+    complaint = "Unable to determine the device handle for GPU0000:53:00.0: Unknown Error"
+    monkeypatch.setattr(nvidia, "run", fake_smi(gpus=(complaint, *GPUS)))
+    nvidia.ask({})
+    assert wire["accelerator_memory_percent"] == [99.31]
+    assert wire["gpu_ecc_uncorrected"] == [2]
+
+
 def test_neuron_counts_idle_cores_and_only_what_grew(wire):
     totals: dict = {}
     neuron.read(REPORT, totals)
