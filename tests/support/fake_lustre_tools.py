@@ -45,7 +45,7 @@ def changed(name: str, change: Callable[[Any], int]) -> int:
 
 def lfs(words: list[str]) -> int:
     verb, *paths = words
-    if verb == "setstripe":
+    if verb in ("setstripe", "df"):
         return 0
     verbs = {"hsm_state": hsm_state, "hsm_action": hsm_action, "hsm_restore": hsm_restore}
     return changed("hsm.json", lambda files: max([verbs[verb](files, path) for path in paths], default=0))

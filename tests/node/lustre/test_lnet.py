@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from support.lustre import LUSTRE, LUSTRE_EFA, LustreHost
 from ultracluster.node import lustre
-from ultracluster.node.host import NodeError
+from ultracluster.node.host import NodeError, ToolMissing
 from ultracluster.node.lustre import lnet
 
 NET_SHOW = """\
@@ -229,16 +230,27 @@ class TestVerify:
         other = LUSTRE | {"path": "/old"}
         assert self.proved(host, {"efa": [10, 10], "tcp": [90, 90]}, mounts=(LUSTRE_EFA, other))["sent"] == 20
 
-    def test_where_nothing_may_be_written_a_file_that_stands_is_read(self, host, monkeypatch):
+    def test_a_file_that_is_there_is_read_and_none_that_would_have_to_come_from_s3(self, host, monkeypatch):
         folder = host.machine.root / "fsx"
+        (folder / "a-released").write_bytes(b"")
+        os.truncate(folder / "a-released", 1 << 30)  # a size without blocks, as released files have
         (folder / "data").mkdir()
-        (folder / "data/shard-0").write_bytes(bytes(100))
+        (folder / "data/shard-0").write_bytes(bytes(10_000))
         seen = []
         monkeypatch.setattr(lnet, "_read", seen.append)
-        monkeypatch.setattr(lnet.os, "fsync", lambda _: (_ for _ in ()).throw(OSError(30, "Read-only file system")))
+        before = sorted(path.name for path in folder.rglob("*"))
         self.proved(host, {"efa": [10, 10]})
         assert [path.name for path in seen] == ["shard-0"]
-        assert not list(folder.glob(".ultracluster*"))
+        assert sorted(path.name for path in folder.rglob("*")) == before
+
+    def test_every_server_is_asked_also_where_no_file_is(self, host):
+        self.proved(host, {"efa": [10, 10]})
+        assert host.machine.called("lfs") == ["lfs df /fsx"]
+
+    def test_without_a_client_it_cannot_be_told(self, host):
+        (host.machine.root / "stubs/lnetctl").unlink()
+        with pytest.raises(ToolMissing):
+            lnet.verify(host.machine.node(), "/fsx")
 
     def test_an_lnet_without_efa_is_a_failure(self, host):
         host.lnet({"tcp": [10, 10]}, self.NETS[0])

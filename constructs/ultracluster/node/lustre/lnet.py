@@ -7,9 +7,10 @@ word, at a fraction of the speed: so what counts is whether messages went over E
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from .. import efa
 from ..host import Node, NodeError
 
 _PROBE_BYTES = 16 << 20  # several requests, whatever their size
-_LOOKED_AT = 1000  # entries that are looked at for a file to read
+_BLOCK = 512  # unit of st_blocks
+_LOOKED_AT = 200  # entries that are looked at for a file to read
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def configure(node: Node) -> None:
     Raises:
         NodeError: the type has no EFA for Lustre, or the image no driver for it.
     """
-    if not wanted(node) or _shown(node, "--net", "efa"):
+    if not wanted(node) or (node.has("lnetctl") and _shown(node, "--net", "efa")):
         return
     chosen = spread(efa.devices(node), _number(node))
     facts = node.facts["lustre"]["efa"]
@@ -126,13 +128,11 @@ def _link(node: Node, address: str) -> str:
 
 
 def _shown(node: Node, *options: str) -> list[Interface]:
-    if not node.has("lnetctl"):
-        return []
     return interfaces(node.run("lnetctl", "net", "show", *options, check=False).stdout)
 
 
 def verify(node: Node, path: str) -> dict[str, int]:
-    """Data written to and read from a mount went over EFA.
+    """Data read from a mount, and answers of its servers, came over EFA.
 
     Args:
         node: the node.
@@ -143,9 +143,10 @@ def verify(node: Node, path: str) -> dict[str, int]:
 
     Raises:
         NodeError: the counters of the EFA network did not move, or most went over TCP.
+        ToolMissing: there is no client to ask.
     """
     before = {entry.nid: entry for entry in _shown(node, "-v")}
-    _exercise(node.path(path))
+    _exercise(node, path)
     moved = [_growth(before.get(entry.nid), entry) for entry in _shown(node, "-v")]
     over_efa, over_tcp = ([entry for entry in moved if entry.net == net] for net in ("efa", "tcp"))
     sent, received = sum(entry.sent for entry in over_efa), sum(entry.received for entry in over_efa)
@@ -166,25 +167,26 @@ def _growth(before: Interface | None, now: Interface) -> Interface:
     return Interface(now.net, now.nid, now.status, now.devices, *counts)
 
 
-def _exercise(folder: Path) -> None:
-    """Move data that no cache has: a file of our own, or one that stands where we may not write."""
-    os.statvfs(folder)
-    probe = folder / f".ultracluster-probe-{os.uname().nodename}-{os.getpid()}"
+def _exercise(node: Node, path: str) -> None:
+    """Have every server answer, and move data that no cache has; nothing is written.
+
+    A file of our own would be exported to S3 where the file system is linked, and a released one brought in from there
+    by being read: so only a file whose data is in the file system is read.
+    """
+    node.run("lfs", "df", node.path(path))
+    for file in _files(node.path(path)):
+        found = _status(file)
+        if found and found.st_size and found.st_blocks * _BLOCK >= min(found.st_size, _PROBE_BYTES) / 2:
+            with contextlib.suppress(OSError):
+                _read(file)
+                return
+
+
+def _status(path: Path) -> os.stat_result | None:
     try:
-        with probe.open("wb") as file:
-            file.write(os.urandom(1 << 16) * (_PROBE_BYTES >> 16))
-            file.flush()
-            os.fsync(file.fileno())
-        _read(probe)
-        written = True
+        return path.stat()
     except OSError:
-        written = False
-    finally:
-        with contextlib.suppress(OSError):
-            probe.unlink()
-    standing = None if written else next((path for path in _files(folder) if path.stat().st_size), None)
-    if standing is not None:
-        _read(standing)
+        return None
 
 
 def _read(path: Path) -> None:
@@ -194,13 +196,17 @@ def _read(path: Path) -> None:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    for looked_at, path in enumerate(_entries(folder)):
-        if looked_at > _LOOKED_AT:
-            return
-        if path.is_file():
-            yield path
+    """Some of the files below a folder; a large one is not read to its end."""
+    for entry in itertools.islice(_entries(folder), _LOOKED_AT):
+        if entry.is_file(follow_symlinks=False):
+            yield Path(entry.path)
 
 
-def _entries(folder: Path) -> Iterable[Path]:
-    for parent, _, names in os.walk(folder):
-        yield from (Path(parent, name) for name in names)
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    waiting = [str(folder)]
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as found:
+            for entry in found:
+                yield entry
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
