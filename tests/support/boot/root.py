@@ -96,6 +96,7 @@ def _mirror() -> str:
 def _build(folder: Path) -> None:
     root = folder / "root"
     options = [f"--dpkgopt=path-exclude=/usr/share/{part}/*" for part in ("doc", "man", "locale", "info")]
+    options.append("--dpkgopt=force-unsafe-io")
     with (folder / "build.log").open("w") as log:
         done = subprocess.run(
             [
