@@ -28,6 +28,7 @@ ROOT = os.environ.get("ULTRACLUSTER_ROOT", "")
 IMDS = os.environ.get("ULTRACLUSTER_IMDS", "http://169.254.169.254")
 PAUSES_S = (2, 5, 10, 20, 30)  # credentials of the role and routes can be late on a node that has just started
 FLUSH_S = 20  # the agent carries the line away meanwhile
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy knows the metadata service
 AGENT = "/opt/aws/amazon-cloudwatch-agent/bin/amazon-cloudwatch-agent-ctl"
 
 
@@ -35,7 +36,7 @@ def ask(method: str, url: str, headers: dict[str, str], body: bytes = b"") -> by
     """One request; OSError or HTTPException when it is not answered with success."""
     request = urllib.request.Request(url, data=body or None, headers=headers, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with DIRECT.open(request, timeout=20) as answer:
             data: bytes = answer.read()
             return data
     except urllib.error.HTTPError as error:

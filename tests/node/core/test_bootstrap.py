@@ -89,6 +89,12 @@ def test_a_node_gets_the_programs_and_takes_them_once(service, cloud, root, boot
     assert cloud.refused == []
 
 
+def test_a_proxy_of_the_image_is_no_way_to_the_metadata_service(cloud, boot, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    cloud.objects[KEY] = DATA
+    assert boot() == 0
+
+
 def test_an_older_version_of_the_image_is_replaced(cloud, root, boot):
     place(root).write_bytes(b"old")
     cloud.objects[KEY] = DATA
