@@ -11,10 +11,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ultracluster.policy.states import Path
 from ultracluster.policy.unreadable import MOST_DEPTH, MOST_RESOURCES, MOST_VALUES, Unreadable
+
+if TYPE_CHECKING:
+    from ultracluster.policy.positions import Spot
 
 __all__ = ["MOST_BYTES", "Document", "Position", "is_template", "looks_like_template", "read_document"]
 
@@ -88,10 +91,8 @@ class Document:
         return min(size, minified) if size else minified
 
     @cached_property
-    def positions(self) -> Mapping[Path, Position]:
+    def places(self) -> Spot:
         """The place of every key and entry; a second pass over the text, made only when something was found."""
-        if not self.text:
-            return {}
         if self.is_json:
             from ultracluster.policy.positions import json_positions
 
@@ -110,11 +111,8 @@ class Document:
 
     def position(self, path: Path) -> Position | None:
         """The place of a value, or of the nearest that is written around it."""
-        for length in range(len(path), 0, -1):
-            found = self.positions.get(path[:length])
-            if found is not None:
-                return found
-        return None
+        found = self.places.nearest(path) if self.text else None
+        return Position(found.line, found.column, found.end_column) if found is not None else None
 
 
 def read_document(name: str, data: bytes) -> Document:

@@ -11,12 +11,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ultracluster.policy.assertions import forbidden
+from ultracluster.policy.choice import Choice, ChoiceKind
 from ultracluster.policy.fault import Fault, fault_of
+from ultracluster.policy.memo import Leaf, Memo
 from ultracluster.policy.parameters import is_default
 from ultracluster.policy.problem import Problem
 from ultracluster.policy.resolve import exists
 from ultracluster.policy.states import Impossible, NotKnown
-from ultracluster.policy.world import Choice, ChoiceKind, World
+from ultracluster.policy.world import World
 
 __all__ = ["Exploration", "explore", "read_once"]
 
@@ -54,39 +56,49 @@ class _Reading:
 
 def explore(world: World, read: Read) -> Exploration:
     """Read a rule in the ways that it touches."""
-    first = _read(world, read, {})
+    world.restart({})
+    found, asked = world.work_out(lambda: _faults(world, read))
+    first = _reading(world, found)
     if not first.trace:
         return Exploration(first.faults, first.doubts)
-    return _Explorer(world, read).explore(first)
+    memo = Memo()
+    memo.keep(asked, found, None)
+    return _Explorer(world, read, memo).explore(first)
 
 
 def read_once(world: World, read: Read) -> list[Fault]:
     """Read a rule once, with everything at its default."""
-    return _read(world, read, {}).faults
+    world.restart({})
+    return _reading(world, world.work_out(lambda: _faults(world, read))[0]).faults
 
 
-def _read(world: World, read: Read, forced: Forced, *, defaults_stand: bool = True) -> _Reading:
-    world.restart(forced, defaults_stand=defaults_stand)
+def _faults(world: World, read: Read) -> list[Fault]:
     faults: list[Fault] = []
     try:
-        faults.extend(map(fault_of, read(world)))  # what was found before a doubt stays
+        faults.extend(map(fault_of, read(world)))
     except NotKnown as doubt:
-        world.doubts.append(doubt.reason)
-    except Impossible:
-        return _Reading(world.trace, [], [], possible=False)
+        world.doubts.append(doubt.reason)  # what was found before a doubt stays
+    return faults
+
+
+def _reading(world: World, found: Leaf) -> _Reading:
     trace = world.trace
-    if trace and forbidden(world):
+    if isinstance(found.value, Impossible) or (trace and forbidden(world)):
         return _Reading(trace, [], [], possible=False)
-    scenario = tuple(choice.told for choice in trace.values())
-    return _Reading(trace, [replace(fault, scenario=scenario) for fault in faults], world.doubts)
+    faults: list[Fault] = found.value
+    if faults and trace:
+        scenario = tuple(choice.told for choice in trace.values())
+        faults = [replace(fault, scenario=scenario) for fault in faults]
+    return _Reading(trace, faults, list(found.doubts))
 
 
 class _Explorer:
     """The bookkeeping of one exploration."""
 
-    def __init__(self, world: World, read: Read) -> None:
+    def __init__(self, world: World, read: Read, memo: Memo) -> None:
         self.world = world
         self.read = read
+        self.memo = memo
         self.readings = 0
         self.result = Exploration()
         self.known: set[Hashable] = set()
@@ -101,6 +113,10 @@ class _Explorer:
         for key, at in dict.fromkeys(_other_values(base)):
             self._try_value(key, at)
         return self.result
+
+    def _read(self, forced: Forced, *, defaults_stand: bool = True) -> _Reading:
+        self.world.restart(forced, defaults_stand=defaults_stand)
+        return _reading(self.world, self.world.recall(self.memo, lambda: _faults(self.world, self.read)))
 
     def _try_value(self, key: Hashable, at: int) -> None:
         for reading in self._combinations({key: at}):
@@ -126,7 +142,7 @@ class _Explorer:
         if len(chosen) == len(reading.trace) or not all(map(self._is_there_by_default, reading.faults)):
             return True
         self.readings += 1
-        again = _read(self.world, self.read, chosen, defaults_stand=False)
+        again = self._read(chosen, defaults_stand=False)
         self.result.doubts.extend(again.doubts)
         return bool(wanted & {_identity(fault) for fault in again.faults})
 
@@ -144,7 +160,7 @@ class _Explorer:
             self.readings += 1
             if self.readings > _MOST_READINGS:
                 return False
-            again = _read(self.world, self.read, {**forced, other: at})
+            again = self._read({**forced, other: at})
             if again.possible and not wanted & {_identity(fault) for fault in again.faults}:
                 return False
         return True
@@ -160,7 +176,7 @@ class _Explorer:
             if count > _MOST_COMBINATIONS or self.readings > _MOST_READINGS:
                 self.result.doubts.append(f"more than {_MOST_COMBINATIONS} combinations of conditions and parameters")
                 return
-            reading = first if first is not None and count == 1 else _read(self.world, self.read, given)
+            reading = first if first is not None and count == 1 else self._read(given)
             pending.extend(_alternatives(reading.trace, given))
             if reading.possible:
                 yield reading

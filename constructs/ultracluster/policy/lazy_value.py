@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING
 
+from ultracluster.policy.memo import EVERY_READING, Memo
 from ultracluster.policy.plain import doubt_of
-from ultracluster.policy.resolve import resolve
+from ultracluster.policy.resolve import is_settled, resolve
 from ultracluster.policy.states import ABSENT, Node, NotKnown, Path, Text, Unknown
 from ultracluster.policy.world import World
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["LazyValue", "dotted", "missing", "shortened"]
 
 _LONG = 60
-_EVERY_READING = -1
-"""Instead of the number of a reading: what was resolved holds in all of them."""
 
 
 def dotted(label: Path) -> str:
@@ -41,6 +40,34 @@ def missing(raw: Mapping[str, object], key: str | int) -> object:
     return ABSENT
 
 
+class Held:
+    """What a value resolves to.
+
+    Attributes:
+        node: the resolved node.
+        entries: entries that were asked for.
+        items: the entries of a list, where they are the same in every reading.
+        memo: the entries of a list otherwise.
+    """
+
+    __slots__ = ("entries", "items", "memo", "node")
+
+    def __init__(self, node: Node) -> None:
+        """Nothing was asked for yet."""
+        self.node = node
+        self.entries: dict[str | int, Value] = {}
+        self.items: list[Value] | None = None
+        self.memo: Memo | None = None
+
+
+def _likeness(held: Held) -> Hashable:
+    """Equal for the same state in the same place, and for the same object or list of a template."""
+    node = held.node
+    raw = node.raw
+    plain = id(raw) if isinstance(raw, dict | list) else raw
+    return (type(raw), plain, id(node.template), node.path)
+
+
 class LazyValue:
     """The part of a value that follows intrinsics; see `Value`.
 
@@ -50,36 +77,41 @@ class LazyValue:
         label: keys from the properties of its owner down to it.
     """
 
-    __slots__ = ("_entries", "_items", "_node", "_reading", "_resolved", "label", "owner", "world")
+    __slots__ = ("_held", "_memo", "_node", "label", "owner", "world")
 
     def __init__(self, node: Node, world: World, owner: Resource | None, label: Path) -> None:
         """Wrap a node that is resolved on first use."""
         self._node = node
-        self._resolved: Node | None = None
-        self._reading = _EVERY_READING
-        # Entries that were asked for, kept while what this value resolves to holds for every reading.
-        self._entries: dict[str | int, Value] = {}
-        self._items: list[Value] | None = None
+        # What it resolves to in every reading; None while that is not known, or depends on decisions.
+        self._held: Held | None = None
+        self._memo: Memo | None = None
         self.world = world
         self.owner = owner
         self.label = label
 
     @property
+    def held(self) -> Held:
+        """What it resolves to in this reading."""
+        if self._held is not None:
+            return self._held
+        if is_settled(self._node.raw):
+            self._held = Held(self._node)
+            return self._held
+        memo = self._memo
+        if memo is None:
+            memo = self._memo = Memo()
+        found: Held = self.world.give(self.world.recall(memo, self._hold, _likeness))
+        if memo.reading == EVERY_READING:
+            self._held = found
+        return found
+
+    def _hold(self) -> Held:
+        return Held(resolve(self._node, self.world))
+
+    @property
     def node(self) -> Node:
         """The resolved node."""
-        reading = self._reading
-        if reading == _EVERY_READING and self._resolved is not None:
-            return self._resolved
-        world = self.world
-        if self._resolved is None or reading != world.reading:
-            touches = world.touches
-            self._resolved = resolve(self._node, world)
-            self._reading = _EVERY_READING if world.touches == touches else world.reading
-            self._entries = {}
-            self._items = None
-        else:
-            world.touches += 1
-        return self._resolved
+        return self.held.node
 
     @property
     def state(self) -> object:

@@ -71,6 +71,8 @@ class TemplateModel:
         self.environment = environment or Environment()
         self.parent = parent
         self.children: dict[str, TemplateModel] = {}
+        # Parameters as they are declared, each read once.
+        self.declared: dict[str, Any] = {}
         # Construct paths by logical id, where the CDK notes them beside the template only.
         self.construct_paths: Mapping[str, str] = {}
         # (construct path, id, reason) of what the CDK notes beside the template.

@@ -7,16 +7,25 @@ text is taken both ways, and what was decided there holds wherever the parameter
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from ultracluster.policy.choice import ChoiceKind
 from ultracluster.policy.states import Node, Unknown
-from ultracluster.policy.world import ChoiceKind, World
+from ultracluster.policy.world import World
 
 if TYPE_CHECKING:
     from ultracluster.policy.model import TemplateModel
 
-__all__ = ["FreeParameter", "as_text", "free_parameter", "is_default", "parameter_value", "pseudo_parameter"]
+__all__ = [
+    "FreeParameter",
+    "as_text",
+    "declared",
+    "free_parameter",
+    "is_default",
+    "parameter_value",
+    "pseudo_parameter",
+]
 
 _DEFAULT = "default"
 _PARTITIONS = (("cn-", "aws-cn", "amazonaws.com.cn"), ("us-gov-", "aws-us-gov", "amazonaws.com"))
@@ -36,24 +45,46 @@ def as_text(value: object) -> str | None:
     return str(value) if isinstance(value, int | float) else None
 
 
-@dataclass(slots=True)
 class FreeParameter:
-    """A parameter without a list of values, or a pseudo parameter that the environment does not tell."""
+    """A parameter without a list of values, or a pseudo parameter that the environment does not tell.
 
-    world: World
-    name: str
-    default: str | None
-    in_conditions: bool
-    key: tuple[object, ...]
-    decided: str | None = None
-    excluded: set[str] = field(default_factory=set)
+    Attributes:
+        name: its name.
+        default: the text of its default.
+        in_conditions: whether a condition may decide it.
+        key: what is decided about it is told apart by this.
+    """
+
+    __slots__ = ("_decided", "_excluded", "_reading", "default", "in_conditions", "key", "name", "world")
+
+    def __init__(self, world: World, name: str, default: str | None, key: Hashable, *, in_conditions: bool) -> None:
+        """Nothing is decided yet."""
+        self.world = world
+        self.name = name
+        self.default = default
+        self.in_conditions = in_conditions
+        self.key = key
+        self._decided: str | None = None
+        self._excluded: set[str] = set()
+        self._reading = 0
+
+    @property
+    def decided(self) -> str | None:
+        """What it was decided to be in this reading."""
+        if self._reading != self.world.reading:  # what was decided in another reading has no place here
+            self._reading = self.world.reading
+            self._decided = None
+            self._excluded = set()
+        return self._decided
 
     def equals(self, text: str) -> bool:
         """Whether it is that text in this world; the default decides which way is read first."""
-        self.world.touches += 1
+        return self.world.question(("equals", self.key, text), lambda: self._equals(text))
+
+    def _equals(self, text: str) -> bool:
         if self.decided is not None:
-            return self.decided == text
-        if text in self.excluded:
+            return self._decided == text
+        if text in self._excluded:
             return False
         options = (True, False) if self.default == text else (False, True)
         other = f"{self.name} is not {text!r}"
@@ -61,100 +92,118 @@ class FreeParameter:
             ("is", self.key, text), options, told=lambda equal: f"{self.name} = {text!r}" if equal else other
         )
         if same:
-            self.decided = text
+            self._decided = text
         else:
-            self.excluded.add(text)
+            self._excluded.add(text)
         return same
 
     def value(self) -> str | None:
         """The text in this reading; None when it is not known."""
-        self.world.touches += self.decided is not None or bool(self.excluded)
-        self.world.touches += not self.world.defaults_stand
-        if self.world.defaults_stand and self.decided is None and self.default and self.default not in self.excluded:
-            default = self.default
+        world = self.world
+        if not self.in_conditions and not self.default:
+            world.defaults_read += 1
+            return None  # nothing can decide it
+        return world.question(("value", self.key), self._value)
+
+    def _value(self) -> str | None:
+        world, default = self.world, self.default
+        if world.defaults_stand and self.decided is None and default and default not in self._excluded:
             # Where a condition may compare it, the other way is read too; else the default alone stands for it.
-            stands = self.world.choose(
+            stands = world.choose(
                 (_DEFAULT, self.key),
                 (True, False) if self.in_conditions else (True,),
                 told=lambda taken: f"{self.name} = {default!r} (default)" if taken else f"{self.name} not at default",
             )
             if stands:
-                self.decided = default
+                self._decided = default
             else:
-                self.excluded.add(default)
-        self.world.defaults_read += 1
+                self._excluded.add(default)
+        world.defaults_read += 1
         return self.decided or None
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A parameter as the template declares it; what is written wrongly counts as not written."""
+
+    default: object
+    text: str | None
+    is_list: bool
+    is_looked_up: bool
+    allowed: tuple[str, ...]
+    options: tuple[str, ...]
+    symbol: tuple[object, ...]
+
+
+def declared(template: TemplateModel, name: str) -> Declaration:
+    """The declaration of a parameter."""
+    found: Declaration | None = template.declared.get(name)
+    if found is None:
+        found = template.declared[name] = _read(template, name)
+    return found
+
+
+def _read(template: TemplateModel, name: str) -> Declaration:
+    body = template.section("Parameters").get(name)
+    body = body if isinstance(body, dict) else {}
+    kind, listed = body.get("Type"), body.get("AllowedValues")
+    kind = kind if isinstance(kind, str) else ""
+    default = as_text(body.get("Default"))
+    texts = [as_text(entry) for entry in listed] if isinstance(listed, list) else []
+    allowed = tuple(dict.fromkeys(text for text in texts if text is not None))
+    return Declaration(
+        default=body.get("Default"),
+        text=default,
+        is_list=kind == "CommaDelimitedList" or kind.startswith("List<"),
+        is_looked_up=kind.startswith("AWS::SSM::Parameter::Value"),
+        allowed=allowed,
+        options=(default, *(text for text in allowed if text != default)) if default in allowed else allowed,
+        symbol=("parameter", id(template), name),
+    )
 
 
 def parameter_value(world: World, template: TemplateModel, name: str) -> object:
     """Its value: a text, a list of texts, or `Unknown`. Parameters of nested stacks are read by `resolve`."""
-    declaration = _declaration(template, name)
-    kind = declaration.get("Type")
-    if isinstance(kind, str) and kind.startswith("AWS::SSM::Parameter::Value"):
-        return Unknown(f"parameter {name} is read from Systems Manager at deployment", _symbol(template, name))
-    is_list = isinstance(kind, str) and (kind == "CommaDelimitedList" or kind.startswith("List<"))
-    allowed = () if is_list else _allowed(declaration)
-    text = _one_of(world, template, name, allowed) if allowed else free_parameter(world, template, name).value()
+    found = declared(template, name)
+    if found.is_looked_up:
+        return Unknown(f"parameter {name} is read from Systems Manager at deployment", found.symbol)
+    is_one_of = found.allowed and not found.is_list
+    text = _one_of(world, found, name) if is_one_of else free_parameter(world, template, name).value()
     if not text:
-        return Unknown(_why_unknown(declaration, name), _symbol(template, name))
-    return [part.strip() for part in text.split(",")] if is_list else text
+        return Unknown(_why_unknown(found.default, name), found.symbol)
+    return [part.strip() for part in text.split(",")] if found.is_list else text
 
 
-def _why_unknown(declaration: dict[str, Any], name: str) -> str:
-    default = declaration.get("Default")
+def _why_unknown(default: object, name: str) -> str:
     if default is None:
         return f"parameter {name} has no default"
     return f"parameter {name} is to be filled in" if default == "" else f"parameter {name} is not at its default"
 
 
-def _symbol(template: TemplateModel, name: str) -> tuple[object, ...]:
-    return ("parameter", id(template), name)
-
-
-def _declaration(template: TemplateModel, name: str) -> dict[str, Any]:
-    declaration = template.section("Parameters").get(name)
-    return declaration if isinstance(declaration, dict) else {}
-
-
-def allowed_values(template: TemplateModel, name: str) -> tuple[str, ...]:
-    """The AllowedValues of a parameter; none when it takes any value."""
-    return _allowed(_declaration(template, name))
-
-
-def _allowed(declaration: dict[str, Any]) -> tuple[str, ...]:
-    listed = declaration.get("AllowedValues")
-    texts = [as_text(entry) for entry in listed] if isinstance(listed, list) else []
-    return tuple(dict.fromkeys(text for text in texts if text is not None))
-
-
-def _one_of(world: World, template: TemplateModel, name: str, allowed: tuple[str, ...]) -> str:
-    default = as_text(_declaration(template, name).get("Default"))
-    options = (default, *(text for text in allowed if text != default)) if default in allowed else allowed
+def _one_of(world: World, found: Declaration, name: str) -> str:
+    default = found.text
     return world.choose(
-        _symbol(template, name),
-        tuple(str(option) for option in options),
+        found.symbol,
+        found.options,
         told=lambda text: f"{name} = {text!r}{' (default)' if text == default else ''}",
         kind=ChoiceKind.ALLOWED_VALUE,
-        has_default=default in allowed,
+        has_default=default in found.allowed,
     )
 
 
 def compared_value(world: World, template: TemplateModel, name: str) -> str | FreeParameter:
     """A parameter as an operand of a comparison: a decided text, or what is decided by comparing."""
-    allowed = _allowed(_declaration(template, name))
-    return _one_of(world, template, name, allowed) if allowed else free_parameter(world, template, name)
+    found = declared(template, name)
+    return _one_of(world, found, name) if found.allowed else free_parameter(world, template, name)
 
 
 def free_parameter(world: World, template: TemplateModel, name: str) -> FreeParameter:
     """The state of a parameter without AllowedValues in this world."""
-    key = _symbol(template, name)
-    default = as_text(_declaration(template, name).get("Default"))
-    return _free(world, FreeParameter(world, name, default, in_conditions=name in template.condition_names, key=key))
-
-
-def _free(world: World, fresh: FreeParameter) -> FreeParameter:
-    # Noted for one reading: what was decided in another has no place here.
-    found: FreeParameter = world.facts.setdefault(("free", fresh.key), fresh)
+    declaration = declared(template, name)
+    found = world.free.get(declaration.symbol)
+    if found is None:
+        key, in_conditions = declaration.symbol, name in template.condition_names
+        found = world.free[key] = FreeParameter(world, name, declaration.text, key, in_conditions=in_conditions)
     return found
 
 
@@ -173,7 +222,11 @@ def pseudo_parameter(world: World, template: TemplateModel, name: str) -> str | 
     if value is not None:
         return value
     key = ("pseudo", name) if name != "AWS::StackName" else ("pseudo", id(template), name)
-    return _free(world, FreeParameter(world, name, None, in_conditions=False, key=key))
+    found = world.free.get(key)
+    if found is None:
+        in_conditions = any(name in each.condition_names for each in world.assembly.templates)
+        found = world.free[key] = FreeParameter(world, name, None, key, in_conditions=in_conditions)
+    return found
 
 
 def pseudo_state(world: World, template: TemplateModel, name: str) -> object:
@@ -195,9 +248,10 @@ def bound_node(template: TemplateModel, name: str) -> Node | None:
 
 def decided_value(world: World, template: TemplateModel, name: str) -> str | None:
     """What a world has decided about a parameter or pseudo parameter so far; decides nothing."""
-    key = ("pseudo", name) if name.startswith("AWS::") else _symbol(template, name)
-    free = world.facts.get(("free", key))
-    if isinstance(free, FreeParameter):
+    key: tuple[object, ...]
+    key = ("pseudo", name) if name.startswith("AWS::") else ("parameter", id(template), name)
+    free = world.free.get(key)
+    if free is not None:
         return free.decided
     choice = world.trace.get(key)
     return str(choice.options[choice.taken]) if choice is not None else None

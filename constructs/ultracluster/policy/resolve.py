@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ultracluster.policy.conditions import condition_holds, symbol_of
 from ultracluster.policy.mentions import static_text
-from ultracluster.policy.parameters import allowed_values, as_text, bound_node, parameter_value, pseudo_state
+from ultracluster.policy.parameters import as_text, bound_node, declared, parameter_value, pseudo_state
 from ultracluster.policy.states import ABSENT, Encoded, Impossible, Node, NotKnown, Reference, Text, Unknown
 from ultracluster.policy.text import join, literal_text, split_text, substitute
 from ultracluster.policy.world import World
@@ -23,7 +23,7 @@ from ultracluster.policy.world import World
 if TYPE_CHECKING:
     from ultracluster.policy.model import TemplateModel
 
-__all__ = ["IMPORTED", "OUTPUT_OF_ELSEWHERE", "exists", "list_entries", "list_items", "resolve"]
+__all__ = ["IMPORTED", "OUTPUT_OF_ELSEWHERE", "exists", "is_settled", "list_entries", "list_items", "resolve"]
 
 IMPORTED = "imported from a stack that is not at hand"
 OUTPUT_OF_ELSEWHERE = "the output of a stack that is not at hand"
@@ -54,6 +54,16 @@ def resolve(node: Node, world: World) -> Node:
     if key.startswith("Fn::"):
         return node.become(Unknown(f"{key} is known at deployment only", symbol_of(node), may_be_absent=True))
     return node
+
+
+def is_settled(raw: object) -> bool:
+    """Whether a value is what it is written as: there is nothing to resolve at its outermost level."""
+    if type(raw) is str:
+        return "{{resolve:" not in raw
+    if type(raw) is not dict or len(raw) != 1:
+        return True
+    key = next(iter(raw))
+    return key not in _READERS and not key.startswith("Fn::")
 
 
 def list_entries(node: Node, world: World) -> list[tuple[int, Node]]:
@@ -128,14 +138,11 @@ def _bound(node: Node, bound: Node, world: World) -> Node:
     """What the parent passes; a list parameter gets the parts of a text between commas."""
     state = resolve(bound, world)
     name = str(node.raw)
-    declaration = node.template.section("Parameters").get(name)
-    kind = declaration.get("Type") if isinstance(declaration, dict) else None
-    allowed, given = allowed_values(node.template, name), literal(state)
-    if allowed and given is not None and given not in allowed:
+    declaration, given = declared(node.template, name), literal(state)
+    if declaration.allowed and given is not None and given not in declaration.allowed:
         # A mark that something fills in before the deployment, or a fault that is told at once.
         return unknown(node, f"parameter {name} does not take {given[:40]!r}, which is passed to it")
-    is_list = isinstance(kind, str) and (kind == "CommaDelimitedList" or kind.startswith("List<"))
-    if is_list and isinstance(state.raw, str | Text):
+    if declaration.is_list and isinstance(state.raw, str | Text):
         return state.become(list(split_text(state.raw, ",")))
     return state
 

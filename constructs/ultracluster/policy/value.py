@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final, TypeVar, overload
 
 from ultracluster.policy.conditions import symbol_of
 from ultracluster.policy.lazy_value import LazyValue, dotted, missing, shortened
+from ultracluster.policy.memo import Memo
 from ultracluster.policy.parameters import as_text
 from ultracluster.policy.plain import doubt_of, plain
-from ultracluster.policy.resolve import list_entries
+from ultracluster.policy.resolve import is_settled, list_entries
 from ultracluster.policy.states import ABSENT, Encoded, NotKnown, Opaque, Reference, Text, Unknown
 from ultracluster.policy.world import World
 
@@ -76,10 +77,11 @@ class Value(LazyValue):
 
     def __getitem__(self, key: str | int) -> Value:
         """One entry of an object or list; one that is absent when it is not there."""
-        node = self.node
-        known = self._entries.get(key)
+        held = self.held
+        known = held.entries.get(key)
         if known is not None:
             return known
+        node = held.node
         raw = node.raw
         if isinstance(raw, list) and isinstance(key, int):
             items = self.items()
@@ -93,7 +95,7 @@ class Value(LazyValue):
         else:
             inner = Unknown(doubt_of(raw) or "a single value in the place of an object", may_be_absent=True)
         found = Value(node.child(key, inner), self.world, self.owner, (*self.label, key))
-        self._entries[key] = found
+        held.entries[key] = found
         return found
 
     def items(self) -> list[Value]:
@@ -102,17 +104,20 @@ class Value(LazyValue):
         Raises:
             NotKnown: it is no list, or not known.
         """
-        node = self.node
-        if node.raw is ABSENT:
+        held, world = self.held, self.world
+        if held.node.raw is ABSENT:
             return []
-        if self._items is None:
-            world, touches = self.world, self.world.touches
-            entries = list_entries(node, world)
-            items = [Value(item, world, self.owner, (*self.label, at)) for at, item in entries]
-            if world.touches != touches:
-                return items  # which entries there are was decided in this reading
-            self._items = items
-        return list(self._items)
+        if held.items is None and isinstance(held.node.raw, list) and all(map(is_settled, held.node.raw)):
+            held.items = self._listed()
+        if held.items is not None:
+            return list(held.items)
+        if held.memo is None:
+            held.memo = Memo()
+        return list(world.give(world.recall(held.memo, self._listed)))
+
+    def _listed(self) -> list[Value]:
+        entries = list_entries(self.node, self.world)
+        return [Value(item, self.world, self.owner, (*self.label, at)) for at, item in entries]
 
     def one_or_many(self) -> list[Value]:
         """The entries of a list, or the single value alone, as IAM policies write it; none when absent."""

@@ -143,7 +143,11 @@ class Template:
 
     def section(self, name: str) -> Value:
         """A top-level section, for example `Outputs`."""
-        return Value(Node(self.model.raw.get(name, ABSENT), self.model, (name,)), self.world, None, (name,))
+        known = self.world.sections.get((self.model, name))
+        if known is None:
+            node = Node(self.model.raw.get(name, ABSENT), self.model, (name,))
+            known = self.world.sections[self.model, name] = Value(node, self.world, None, (name,))
+        return known
 
     def resources(self, *types: str) -> Iterator[Resource]:
         """Its resources that exist in this world, of these types (all without types)."""

@@ -4,27 +4,27 @@ A rule reads the template as if everything were decided. Each time the reading m
 parameter with several allowed values) the world takes one option and remembers the others; `explore` then has the rule
 read again with other decisions. Only what a rule touches is ever enumerated.
 
-One world serves all readings of an assembly, one after another: what is worked out without touching a decision holds
-for every reading and is kept.
+One world serves all readings of an assembly, one after another: what is worked out is kept with the decisions that it
+depends on, and holds for every reading that takes them alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Callable, Hashable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ultracluster.policy.states import NotKnown
+from ultracluster.policy.choice import Choice, ChoiceKind
+from ultracluster.policy.memo import EVERY_READING, IN_WORK, Ask, Leaf, Likeness, Memo
+from ultracluster.policy.states import Impossible, NotKnown
 
 if TYPE_CHECKING:
-    from ultracluster.policy.model import AssemblyModel, ResourceModel
+    from ultracluster.policy.model import AssemblyModel
+    from ultracluster.policy.parameters import FreeParameter
     from ultracluster.policy.value import Value
     from ultracluster.policy.view import Resource
 
-__all__ = ["Choice", "ChoiceKind", "World", "remembered"]
+__all__ = ["World", "remembered"]
 
 # Nothing that CloudFormation accepts refers to itself; a reading this deep goes round in a circle.
 _MOST_DEPTH = 100
@@ -32,55 +32,6 @@ _MOST_DEPTH = 100
 _MOST_STEPS = 5_000
 
 _T = TypeVar("_T")
-
-
-class ChoiceKind(Enum):
-    """How the options of a choice are explored."""
-
-    ALLOWED_VALUE = "allowed value"
-    """A parameter with AllowedValues: one at a time, the others at their default."""
-    EITHER_WAY = "either way"
-    """Anything else: every combination."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One decision of a world.
-
-    Attributes:
-        key: what was decided.
-        options: all options, the default one first.
-        taken: index of the one that was taken.
-        kind: how the others are explored.
-        told: how the decision reads in a finding.
-        has_default: whether the first option is what the author of the template set as default.
-    """
-
-    key: Hashable
-    options: tuple[object, ...]
-    taken: int
-    kind: ChoiceKind
-    told: str
-    has_default: bool = True
-
-    @property
-    def at_default(self) -> bool:
-        """Whether the default was taken."""
-        return self.taken == 0 and self.has_default
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """A result, or the doubt that it ended in, with the doubts noted on the way."""
-
-    value: Any
-    doubts: tuple[str, ...]
-
-    def give(self, world: World) -> Any:  # noqa: ANN401 - whatever was kept
-        world.doubts.extend(self.doubts)
-        if isinstance(self.value, NotKnown):
-            raise self.value
-        return self.value
 
 
 class World:
@@ -91,14 +42,14 @@ class World:
         reading: number of the reading.
         trace: decisions in the order in which they were needed.
         doubts: reasons for which parts were not judged.
-        facts: what is noted for this reading.
-        touches: how often a decision was asked for, made or remembered.
         defaults_read: how often the default of a parameter stood for its value.
         defaults_stand: whether the default of a parameter without AllowedValues stands for its value at all.
-        sections: what was read of resources, kept for all readings: a value knows itself how long it holds.
+        sections: what was read of resources and templates, kept for all readings.
+        free: the state of parameters without AllowedValues; each knows the reading that it belongs to.
     """
 
     __slots__ = (
+        "_asked",
         "_depth",
         "_forced",
         "_kept",
@@ -107,10 +58,9 @@ class World:
         "defaults_read",
         "defaults_stand",
         "doubts",
-        "facts",
+        "free",
         "reading",
         "sections",
-        "touches",
         "trace",
     )
 
@@ -118,9 +68,11 @@ class World:
         """Begin a first reading with everything at its default."""
         self.assembly = assembly
         self.reading = 0
-        self.sections: dict[tuple[ResourceModel, str], Value] = {}
-        self.touches = 0
-        self._kept: dict[Hashable, _Kept] = {}
+        self.sections: dict[Hashable, Value] = {}
+        self.free: dict[Hashable, FreeParameter] = {}
+        self._kept: dict[Hashable, Memo] = {}
+        # What was asked since the calculation began that is being worked out; None where nobody wants to know.
+        self._asked: dict[Hashable, tuple[Ask, Hashable]] | None = None
         self.restart({})
 
     def restart(self, forced: Mapping[Hashable, int], *, defaults_stand: bool = True) -> None:
@@ -134,7 +86,6 @@ class World:
         self.reading += 1
         self.trace: dict[Hashable, Choice] = {}
         self.doubts: list[str] = []
-        self.facts: dict[Hashable, Any] = {}
         self.defaults_read = 0
         self._forced = forced
         self._depth = 0
@@ -150,52 +101,159 @@ class World:
         has_default: bool = True,
     ) -> _T:
         """The option of this reading; the first one unless another is given."""
-        self.touches += 1
         made = self.trace.get(key)
-        if made is not None:
-            return options[made.taken]
-        taken = min(self._forced.get(key, 0), len(options) - 1)
-        self.trace[key] = Choice(key, options, taken, kind, told(options[taken]), has_default)
-        return options[taken]
+        if made is None:
+            taken = min(self._forced.get(key, 0), len(options) - 1)
+            made = self.trace[key] = Choice(key, options, taken, kind, told, has_default=has_default)
+        option = options[made.taken]
+        if self._asked is not None:
+            self.note(key, lambda: self.choose(key, options, told=told, kind=kind, has_default=has_default), option)
+        return option
+
+    def note(self, key: Hashable, ask: Ask, answer: Hashable) -> None:
+        """Tell a calculation that is going on what its outcome depends on.
+
+        Args:
+            key: what was asked.
+            ask: asks it again in another reading, and decides what has to be decided for it.
+            answer: the answer.
+        """
+        asked = self._asked
+        if asked is None:
+            return
+        known = asked.get(key)
+        if known is None:
+            asked[key] = (ask, answer)
+        elif known[1] != answer:  # something was decided in between
+            asked[key, len(asked)] = (ask, answer)
+
+    def question(self, key: Hashable, ask: Callable[[], _T]) -> _T:
+        """Ask something that is noted as a whole: not what it asks in its turn.
+
+        Args:
+            key: what is asked.
+            ask: asks it, in this reading or another.
+        """
+        outer, self._asked = self._asked, None
+        try:
+            answer = ask()
+        finally:
+            self._asked = outer
+        self.note(key, ask, answer)
+        return answer
+
+    def recall(self, memo: Memo, make: Callable[[], Any], likeness: Likeness | None = None) -> Leaf:
+        """The outcome of a calculation, worked out only where a decision that it depends on differs.
+
+        Args:
+            memo: its outcomes so far.
+            make: works it out.
+            likeness: a mark that is equal for outcomes that are as good as each other.
+
+        Raises:
+            NotKnown: the calculation needs its own outcome.
+        """
+        if memo.reading == EVERY_READING:
+            return memo.leaf
+        if memo.reading != self.reading:
+            self._look_up(memo, make, likeness)
+            if memo.reading == EVERY_READING:
+                return memo.leaf
+        if self._asked is not None:
+            self.note(memo, lambda: self.recall(memo, make, likeness), memo.leaf)
+        return memo.leaf
+
+    def _look_up(self, memo: Memo, make: Callable[[], Any], likeness: Likeness | None) -> None:
+        if memo.reading == IN_WORK:
+            raise NotKnown("the template refers to itself in a circle")
+        outer, before = self._asked, memo.reading
+        memo.reading = IN_WORK
+        try:
+            self._asked = None
+            leaf, reading = memo.find(), self.reading
+            if leaf is None:
+                made, asked = self.work_out(make)
+                leaf = memo.keep(asked, made, _mark(made, likeness))
+                reading = reading if asked else EVERY_READING
+            memo.leaf, before = leaf, reading
+        finally:
+            self._asked = outer
+            memo.reading = before
+
+    def work_out(self, make: Callable[[], Any]) -> tuple[Leaf, Mapping[Hashable, tuple[Ask, Hashable]]]:
+        """The outcome of a calculation, and what was asked on the way."""
+        outer, noted = self._asked, len(self.doubts)
+        asked: dict[Hashable, tuple[Ask, Hashable]] = {}
+        self._asked = asked
+        value: Any
+        try:
+            value = make()
+        except (NotKnown, Impossible) as end:
+            value = end
+        finally:
+            self._asked = outer
+        doubts = tuple(self.doubts[noted:])
+        del self.doubts[noted:]
+        return Leaf(value, doubts), asked
+
+    def give(self, leaf: Leaf) -> Any:  # noqa: ANN401 - whatever was worked out
+        """The result of an outcome, with its doubts.
+
+        Raises:
+            NotKnown, Impossible: it ended so.
+        """
+        if leaf.doubts:
+            self.doubts.extend(leaf.doubts)
+        value = leaf.value
+        if isinstance(value, NotKnown | Impossible):
+            raise value
+        return value
 
     def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """A result that is worked out once: for all readings when no decision was touched, else for this one.
+        """A result that is worked out once for all readings that agree about what it depends on.
+
+        Args:
+            key: what it is.
+            make: works it out, however often it is called: an iterator that it has used up would end it early.
 
         Raises:
             NotKnown: `make` ended so.
         """
-        kept = self._kept.get(key)
-        if kept is None:
-            kept = self.facts.get(key)
-            self.touches += kept is not None
-        if kept is not None:
-            found: _T = kept.give(self)
-            return found
-        touches, doubts = self.touches, len(self.doubts)
-        try:
-            value: Any = make()
-        except NotKnown as doubt:
-            value = doubt
-        kept = _Kept(value, tuple(self.doubts[doubts:]))
-        (self._kept if self.touches == touches else self.facts)[key] = kept
-        if isinstance(value, NotKnown):
-            raise value
-        made: _T = value
-        return made
+        memo = self._kept.get(key)
+        if memo is None:
+            memo = self._kept[key] = Memo()
+        found: _T = self.give(self.recall(memo, make, _plain_likeness))
+        return found
 
-    @contextmanager
-    def deeper(self) -> Iterator[None]:
+    def deeper(self) -> World:
         """One level further into references; circles end here."""
         if self._depth >= _MOST_DEPTH:
             raise NotKnown("the template refers to itself in a circle")
         self._steps = self._steps + 1 if self._depth else 1
         if self._steps > _MOST_STEPS:
             raise NotKnown(f"one value takes more than {_MOST_STEPS} intrinsics")
+        return self
+
+    def __enter__(self) -> None:
+        """See `deeper`."""
         self._depth += 1
-        try:
-            yield
-        finally:
-            self._depth -= 1
+
+    def __exit__(self, *_: object) -> None:
+        """One level back."""
+        self._depth -= 1
+
+
+def _mark(leaf: Leaf, likeness: Likeness | None) -> Hashable:
+    """What outcomes have in common that are as good as each other; None for one that stands alone."""
+    value = leaf.value
+    if isinstance(value, NotKnown | Impossible):
+        return (type(value), str(value), leaf.doubts)
+    mark = likeness(value) if likeness is not None else None
+    return None if mark is None else (mark, leaf.doubts)
+
+
+def _plain_likeness(value: object) -> Hashable:
+    return (type(value), value) if isinstance(value, str | int | None) else None
 
 
 def remembered(ask: Callable[[Resource], _T]) -> Callable[[Resource], _T]:

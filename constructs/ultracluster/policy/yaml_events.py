@@ -60,9 +60,12 @@ def yaml_events(text: str | bytes) -> Iterator[Any]:
     Raises:
         Unreadable: it is no YAML.
     """
-    loader = getattr(yaml, "CLoader", yaml.SafeLoader)
     try:
-        yield from yaml.parse(text, Loader=loader)
+        next_event = getattr(yaml, "CLoader", yaml.SafeLoader)(text).get_event
+        event = next_event()
+        while type(event) is not yaml.StreamEndEvent:
+            yield event
+            event = next_event()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         problem = " ".join(str(error.problem or error.context or "not well formed").split())
@@ -110,7 +113,7 @@ class _Reader:
     def take(self, event: Any) -> None:  # noqa: ANN401 - events of PyYAML have no types
         kind = type(event)
         if kind is yaml.ScalarEvent:
-            self._add(_scalar(event), 1, event, event.anchor)
+            self._take_scalar(event)
         elif kind is yaml.MappingStartEvent:
             self._open({}, event)
         elif kind is yaml.SequenceStartEvent:
@@ -123,6 +126,25 @@ class _Reader:
             self.documents += 1
             if self.documents > 1:
                 raise Unreadable("more than one YAML document in one file, a template is one", *_mark(event))
+
+    def _take_scalar(self, event: Any) -> None:  # noqa: ANN401 - libyaml has no types
+        if self.stack and event.tag is None and event.anchor is None:
+            self._take_plain(self.stack[-1], event.value, event)  # nearly all of them, so by a short way
+        else:
+            self._add(_scalar(event), 1, event, event.anchor)
+
+    def _take_plain(self, frame: _Frame, text: str, event: Any) -> None:  # noqa: ANN401 - libyaml has no types
+        frame.size += 1
+        if frame.size > MOST_NODES:
+            raise Unreadable(f"more than {MOST_NODES} values with its aliases written out", *_mark(event))
+        inner = frame.value
+        if type(inner) is list:
+            inner.append(plain_scalar(text) if event.implicit[0] else text)
+        elif frame.has_key:
+            frame.has_key = False
+            _put(frame, plain_scalar(text) if event.implicit[0] else text)
+        else:
+            self._take_key(frame, text, event)
 
     def _open(self, value: list[Any] | dict[str, Any], event: Any) -> None:  # noqa: ANN401 - libyaml has no types
         if len(self.stack) >= MOST_DEPTH:

@@ -2,78 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
-from ultracluster.policy.document import Position
-from ultracluster.policy.positions import Places
-from ultracluster.policy.states import Path
+from ultracluster.policy.positions import Places, Spot
 from ultracluster.policy.yaml_events import yaml_events
 
 __all__ = ["yaml_positions"]
 
 
-def yaml_positions(text: str) -> Mapping[Path, Position]:
+def yaml_positions(text: str) -> Spot:
     """Places of a YAML text; short tags count as the objects that they stand for."""
     walk = _YamlWalk()
+    take = {
+        yaml.ScalarEvent: walk.scalar,
+        yaml.AliasEvent: walk.scalar,
+        yaml.MappingStartEvent: walk.start_object,
+        yaml.SequenceStartEvent: walk.start_list,
+        yaml.MappingEndEvent: walk.end,
+        yaml.SequenceEndEvent: walk.end,
+    }
     for event in yaml_events(text):
-        walk.take(event)
-    return walk.places.found
+        handler = take.get(type(event))
+        if handler is not None:
+            handler(event)
+    return walk.places.root
 
 
 class _YamlWalk:
     def __init__(self) -> None:
         self.places = Places()
-        self.objects: list[bool] = []
         self.tags: list[str | None] = []
         self.awaits_key = False
 
-    def take(self, event: Any) -> None:  # noqa: ANN401 - events of PyYAML have no types
-        kind = type(event)
-        if kind is yaml.ScalarEvent or kind is yaml.AliasEvent:
-            self._scalar(event)
-        elif kind is yaml.MappingStartEvent:
-            self._start(event, is_object=True)
-        elif kind is yaml.SequenceStartEvent:
-            self._start(event, is_object=False)
-        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-            self._end()
-
-    def _scalar(self, event: Any) -> None:  # noqa: ANN401 - libyaml has no types
-        if self.objects and self.objects[-1] and self.awaits_key:
-            self.places.key(str(getattr(event, "value", "")), _position(event))
+    def scalar(self, event: Any) -> None:  # noqa: ANN401 - events of PyYAML have no types
+        line, column, end_column = _place(event)
+        places = self.places
+        if self.awaits_key:
+            places.key(str(getattr(event, "value", "")), line, column, end_column)
             self.awaits_key = False
             return
-        position = _position(event)
-        self.places.enter(position)
-        self.places.extend(position)
+        places.enter(line, column, end_column)
+        places.extend(line, column, end_column)
         self._over()
 
-    def _start(self, event: Any, *, is_object: bool) -> None:  # noqa: ANN401 - libyaml has no types
-        self.places.enter(_position(event))
+    def start_object(self, event: Any) -> None:  # noqa: ANN401 - likewise
+        self._start(event, None)
+        self.awaits_key = True
+
+    def start_list(self, event: Any) -> None:  # noqa: ANN401 - likewise
+        self._start(event, 0)
+        self.awaits_key = False
+
+    def _start(self, event: Any, first: int | None) -> None:  # noqa: ANN401 - likewise
+        place = _place(event)
+        self.places.enter(*place)
         tag = event.tag if event.tag and event.tag.startswith("!") and event.tag != "!" else None
         if tag is not None:
-            self.places.key("Ref" if tag == "!Ref" else f"Fn::{tag[1:]}", _position(event))
+            self.places.key("Ref" if tag == "!Ref" else f"Fn::{tag[1:]}", *place)
         self.tags.append(tag)
-        self.objects.append(is_object)
-        self.places.open.append(None if is_object else 0)
-        self.awaits_key = is_object
+        self.places.open.append(first)
 
-    def _end(self) -> None:
-        self.objects.pop()
+    def end(self, _: Any) -> None:  # noqa: ANN401 - likewise
         self.places.open.pop()
         if self.tags.pop() is not None:
-            self.places.path.pop()
+            self.places.back()
         self._over()
 
     def _over(self) -> None:
         self.places.leave()
-        self.awaits_key = bool(self.objects and self.objects[-1])
+        still = self.places.open
+        self.awaits_key = bool(still) and still[-1] is None
 
 
-def _position(event: Any) -> Position:  # noqa: ANN401 - libyaml has no types
+def _place(event: Any) -> tuple[int, int, int]:  # noqa: ANN401 - likewise
     start, end = event.start_mark, event.end_mark
-    width = end.column - start.column if end.line == start.line else 1
-    return Position(start.line + 1, start.column + 1, start.column + 1 + max(width, 1))
+    column = start.column + 1
+    width = end.column - column + 1 if end.line == start.line else 1
+    return start.line + 1, column, column + max(width, 1)

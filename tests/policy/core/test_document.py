@@ -11,7 +11,15 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ultracluster.policy.document import MOST_BYTES, Position, is_template, looks_like_template, read_document
+from ultracluster.policy.document import (
+    MOST_BYTES,
+    Document,
+    Position,
+    is_template,
+    looks_like_template,
+    read_document,
+)
+from ultracluster.policy.positions import Spot
 from ultracluster.policy.unreadable import Unreadable
 
 HEAD = "Resources:\n"
@@ -184,7 +192,21 @@ def test_any_punctuation_is_read_or_refused(text: str) -> None:
         document = read_document("t.yaml", text.encode())
     except Unreadable:
         return
-    assert all(position.line >= 1 for position in document.positions.values())
+    assert all(spot.line >= 1 for spot in _spots(document.places))
+
+
+def _spots(spot: Spot):
+    yield spot
+    for inner in spot.inner.values():
+        yield from _spots(inner)
+
+
+def at(document: Document, *path: str | int) -> Spot:
+    """The place of exactly that value."""
+    spot = document.places
+    for key in path:
+        spot = spot.inner[key]
+    return spot
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
@@ -225,21 +247,21 @@ Resources:
     ],
 )
 def test_positions_of_yaml(path: tuple, place: tuple[int, int]) -> None:
-    found = read_document("t.yaml", YAML_TEXT.encode()).positions[path]
+    found = at(read_document("t.yaml", YAML_TEXT.encode()), *path)
     assert (found.line, found.column) == place
 
 
 def test_positions_of_json_also_behind_escapes_and_colons_in_texts() -> None:
     text = '{"a": [1, {"b": "x:y,{", "c": []}, [2,3]],\n "d": {}, "e\\"": {"f": null}}'
-    found = read_document("t.json", text.encode()).positions
-    assert found["a", 1, "b"] == Position(1, 12, 24)
-    assert (found["a", 2, 1].line, found["a", 2, 1].column) == (1, 39)
-    assert (found['e"', "f"].line, found['e"', "f"].column) == (2, 19)
+    document = read_document("t.json", text.encode())
+    assert document.position(("a", 1, "b")) == Position(1, 12, 24)
+    assert (at(document, "a", 2, 1).line, at(document, "a", 2, 1).column) == (1, 39)
+    assert (at(document, 'e"', "f").line, at(document, 'e"', "f").column) == (2, 19)
 
 
 def test_the_mark_of_a_single_value_covers_key_and_value() -> None:
     document = read_document("t.yaml", b"Resources:\n  A: {Size: 3600, B: 1}\n")
-    position = document.positions["Resources", "A", "Size"]
+    position = at(document, "Resources", "A", "Size")
     assert document.line(2)[position.column - 1 : position.end_column - 1] == "Size: 3600"
 
 
@@ -252,9 +274,9 @@ def test_a_place_that_is_not_written_is_that_of_what_is_around_it() -> None:
 
 @given(st.dictionaries(st.text(alphabet="abcdef", min_size=1, max_size=4), values, min_size=1, max_size=4))
 def test_every_path_of_a_document_has_a_position_in_both_forms(value: dict) -> None:
-    paths = set(_paths(value))
     for text, name in ((json.dumps(value, indent=1), "t.json"), (yaml.safe_dump(value), "t.yaml")):
-        assert paths <= set(read_document(name, text.encode()).positions)
+        document = read_document(name, text.encode())
+        assert all(at(document, *path) for path in _paths(value))
 
 
 def _paths(value: object, path: tuple = ()):

@@ -68,9 +68,13 @@ class _Text:
             yield from self._wrapped(", ".join(found.scenario), label="when: ")
 
     def _wrapped(self, text: str, label: str = "") -> Iterator[str]:
+        line = _visible(" ".join(text.split()))
+        if line and len(_INDENT) + len(label) + len(line) <= self.width:
+            yield _INDENT + label + line
+            return
         after = _INDENT + " " * len(label)
         yield from textwrap.wrap(
-            _visible(" ".join(text.split())),
+            line,
             self.width,
             initial_indent=_INDENT + label,
             subsequent_indent=after,

@@ -117,8 +117,9 @@ def has_multi_node(assembly: Assembly) -> bool:
     Raises:
         NotKnown: none is known to be, and the type of one is not known.
     """
-    definitions = assembly.resources(JOB_DEFINITION)
-    return assembly.world.remember("multi-node job definitions", lambda: any_known(definitions, is_multi_node))
+    return assembly.world.remember(
+        "multi-node job definitions", lambda: any_known(assembly.resources(JOB_DEFINITION), is_multi_node)
+    )
 
 
 def has_queues(assembly: Assembly) -> bool:
@@ -141,8 +142,9 @@ def any_leads_to_nodes(assembly: Assembly) -> bool:
     Raises:
         NotKnown: none is known to, and one is not known.
     """
-    queues = assembly.resources(JOB_QUEUE)
-    return assembly.world.remember("queues to multi-node environments", lambda: any_known(queues, leads_to_nodes))
+    return assembly.world.remember(
+        "queues to multi-node environments", lambda: any_known(assembly.resources(JOB_QUEUE), leads_to_nodes)
+    )
 
 
 def environment_types(assembly: Assembly) -> set[str]:

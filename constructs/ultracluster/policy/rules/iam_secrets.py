@@ -34,16 +34,17 @@ def user_data_holds_no_secret(holder: Resource) -> Iterator[Problem]:
 
 def _known_format(text: str) -> str:
     facts = secret_facts()
-    for kind, pattern in secret_formats().formats:
-        match = pattern.search(text)
+    for kind, pattern, begins in secret_formats().formats:
+        match = pattern.search(text) if any(begin in text for begin in begins) else None
         if match is not None and facts.is_secret(match.group()):
             return kind
     return ""
 
 
 def _assigned(text: str) -> str:
-    facts = secret_facts()
-    for match in secret_formats().assignment.finditer(text):
+    facts, formats = secret_facts(), secret_formats()
+    is_likely = any(end in text for end in formats.assignment_ends)
+    for match in formats.assignment.finditer(text) if is_likely else ():
         if facts.is_secret(match.group(3)) and facts.is_secret_name(match.group(1)):
             return f"a value for {match.group(1)}"
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ultracluster.facts.instances import catalog
 from ultracluster.plan.collectives import check_collective_floor, check_collective_message
@@ -28,6 +29,8 @@ _MISSING_PASSES = re.compile(
     rf"{_ASKED}\|\|\s*(?:\{{[^}}\n]*?)?\bexit\s+0\b|if\s+!\s*{_ASKED};?\s*then(?:(?!\bfi\b|\belse\b)[\s\S])*?\bexit\s+0\b"
 )
 _IS_CHECK = re.compile(r"health|prolog|dcgmi\s+(?:diag|health)|\bcheck", re.IGNORECASE)
+# What a script holds for certain that tests a checksum.
+_TESTS = ("sum", "--verify", "dgst", "cosign", "--version-id")
 _TESTED = re.compile(r"\bsha\d*sum\b|\bshasum\b|gpg2?\s+(?:--\S+\s+)*--verify|openssl\s+dgst|\bcosign\b|--version-id\b")
 _PIPED = re.compile(
     r"\b(?:curl|wget)\b(?P<piped>[^\n|;]*)\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:ba|da|z)?sh\b"
@@ -41,6 +44,7 @@ _FETCHED = re.compile(
 _FETCHERS = ("curl", "wget", "aws s3")
 _URL = re.compile(r"https?://[^\s\"')]+")
 _PINNED = re.compile(r"[0-9a-f]{40}|\d+\.\d+")
+_RUN = re.compile(r"(?:(?<![\w.])(?:ba|da|z)?sh\s+(?:-\w+\s+)*|\bpython3?\s+|\bchmod\s+\S+\s+|\bsource\s+)(?=(\S*))")
 _SCRIPT_NAME = re.compile(r"\.(?:sh|py|bash|pl|run)$")
 _SERVICE_BUCKET = "s3://aws-pcs-repo-"
 _COUNTED = re.compile(r"\bibv_dev(?:ices|info)\b(?![^\n]*(?:rdmap|efa))[^\n]*\|[^\n]*(?:\bwc\s+-l|\bgrep\s+-\w*c)")
@@ -119,7 +123,9 @@ def _is_aws(source: Value) -> bool:
 def fetched_scripts_are_pinned(holder: Resource) -> Iterator[Problem]:
     """Scripts that user data fetches and runs are pinned, or their checksum is tested."""
     script = node_script(holder)
-    if script is None or not any(word in script.text for word in _FETCHERS) or _TESTED.search(script.text):
+    if script is None or not any(word in script.text for word in _FETCHERS):
+        return
+    if any(word in script.text for word in _TESTS) and _TESTED.search(script.text):
         return
     source = _run_unpinned(script.text)
     if source is None:
@@ -127,6 +133,12 @@ def fetched_scripts_are_pinned(holder: Resource) -> Iterator[Problem]:
     if MARK in source or "$" in source:
         raise NotKnown("whether the address of a script that is fetched and run is that of one version")
     yield Problem(script.where, f"{source} is fetched and run as it is at every start, without a checksum")
+
+
+@lru_cache(maxsize=64)
+def _runs(script: str) -> tuple[str, ...]:
+    """What a script runs, reads in or makes executable."""
+    return tuple(dict.fromkeys(_RUN.findall(script)))
 
 
 def _run_unpinned(script: str) -> str | None:
@@ -145,10 +157,8 @@ def _run_unpinned(script: str) -> str | None:
         )
         if target is None:
             continue
-        name = re.escape(target.rsplit("/", 1)[-1])
-        if re.search(
-            rf"(?:(?<![\w.])(?:ba|da|z)?sh\s+(?:-\w+\s+)*|\bpython3?\s+|\bchmod\s+\S+\s+|\bsource\s+)\S*{name}", script
-        ):
+        name = target.rsplit("/", 1)[-1]
+        if any(name in run for run in _runs(script)):
             return address
     return None
 
