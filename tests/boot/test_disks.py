@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 
@@ -35,6 +36,7 @@ def test_missing_drive_makes_no_smaller_array(bare):
     ran = bare.run(SCRATCH, timeout_s=120)
     bare.plug(SEVENTH, empty=True)
     assert ran.status == 1
+    _settled(bare)
     assert f"{SCRATCH_DISKS - 1} of {SCRATCH_DISKS} instance store disks" in _one_line(ran)
     assert _nothing_on(bare, range(SCRATCH_DISKS))
 
@@ -42,14 +44,16 @@ def test_missing_drive_makes_no_smaller_array(bare):
 def test_broken_drive_is_named_and_nothing_is_mounted(bare):
     bare.pull(SEVENTH)
     bare.plug(SEVENTH, empty=True, broken=True)
+    device = _settled(bare)
     ran = bare.run(SCRATCH, timeout_s=120)
     mounted = bare.run("findmnt /scratch").stdout
     _take_down(bare)
     bare.pull(SEVENTH)
     bare.plug(SEVENTH, empty=True)
+    _settled(bare)
     assert ran.status == 1
     assert mounted == ""
-    assert _one_line(ran)
+    assert f"{device} failed" in _one_line(ran)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +79,7 @@ def test_array_that_lost_a_drive_is_made_anew(node):
     node.output("echo kept >/scratch/kept; umount /scratch; mdadm --stop --scan")
     node.pull(SEVENTH)
     node.plug(SEVENTH, empty=True)
+    _settled(node)
     ran = node.run(SCRATCH, timeout_s=120)
     assert ran.status == 0, ran.stderr
     assert "its data is lost" in ran.stderr
@@ -118,6 +123,16 @@ def test_killed_at_any_step_ends_mounted(bare, tool, moment):
 def _device(node, number):
     serial = node.scratch[number].serial
     return node.output(f"lsblk -d -n -o PATH,SERIAL | awk '$2 == \"{serial}\" {{print $1}}'")
+
+
+def _settled(node):
+    """Device of a drive that was plugged in, once the guest has it."""
+    deadline = time.monotonic() + 60
+    while not (device := _device(node, SEVENTH)):
+        assert time.monotonic() < deadline, "the guest does not see the drive"
+        time.sleep(0.5)
+    node.output("udevadm settle")
+    return device
 
 
 def _take_down(node):

@@ -95,10 +95,12 @@ def _created(node: Node, disks: list[Disk]) -> str:
     shape = (f"--level={LEVEL[4:]}", f"--chunk={CHUNK_KIB}", f"--raid-devices={len(disks)}")
     name = ("--homehost=any", f"--name={NAME}", "--run", "--quiet")
     paths = [disk.path for disk in disks]
-    try:
-        node.run("mdadm", "--create", device, *name, *shape, *paths, timeout=_MAKE_S)
-    except NodeError as error:
-        raise NodeError(f"no array over {' '.join(disk.name for disk in disks)}: {error}") from error
+    done = node.run("mdadm", "--create", device, *name, *shape, *paths, timeout=_MAKE_S, check=False)
+    if done.status:
+        # What mdadm says last are guesses at the kernel; the disk that it failed on stands before.
+        said = done.stderr.splitlines() or [f"mdadm ended with status {done.status}"]
+        why = next((line for line in said if any(f"{path} " in f"{line} " for path in paths)), said[-1])
+        raise NodeError(f"no array over {' '.join(disk.name for disk in disks)}: {why}")
     return device
 
 
