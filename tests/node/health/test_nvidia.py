@@ -6,6 +6,7 @@ import pytest
 
 from support import gpus
 from ultracluster.node import health
+from ultracluster.node.health import nvidia
 
 
 def test_a_healthy_node_passes_everything(p5):
@@ -105,6 +106,13 @@ class TestDriver:
         assert text.replace("  ", " ") in " ".join(gpus_seen["driver"].message.split())
         assert "accelerators" not in gpus_seen
         assert gpus_seen["xid"].status == "pass"
+
+    def test_a_driver_that_hangs_is_given_up(self, p5, found, monkeypatch):
+        monkeypatch.setattr(nvidia, "_TIMEOUT_S", 0.3)
+        p5.command("nvidia-smi", "sleep 60")
+        result = found()["driver"]
+        assert (result.status, result.action) == ("fail", "reboot")
+        assert "nvidia-smi did not end within 0.3 s and was killed" in result.message
 
     @pytest.mark.parametrize("xml", ["", "<nvidia_smi_log>", gpus.smi_xml()[:2000], "<html/>", "No devices were found"])
     def test_output_that_is_cut_off_is_unknown(self, p5, found, xml):

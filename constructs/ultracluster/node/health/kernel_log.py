@@ -18,6 +18,8 @@ __all__ = ["Event", "kernel_messages", "parse_events", "recovery_of"]
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+)(?:, (.*))?$")
 _SXID = re.compile(r"nvidia-nvswitch(\d+): SXid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+), Fatal, (.*)$")
 _RECOVERY = re.compile(r"\bto 0x([0-9a-fA-F]+) \(([^)]*)\)")
+# A line of the journal, or of the ring buffer: without one of them nothing was read.
+_KERNEL = re.compile(r"^\S+ \S+ kernel: |^(?:<\d+>)?\[ *\d+\.\d+\]", re.MULTILINE)
 _SOURCES = (
     ("journalctl", "-k", "-b", "-q", "-o", "short-iso", "--no-pager"),
     ("dmesg",),
@@ -49,17 +51,17 @@ def kernel_messages(node: Node) -> str:
     Raises:
         NodeError: neither the journal nor the ring buffer can be read.
     """
-    why = "no tool to read it"
+    why = []
     for command in _SOURCES:
         try:
             done = node.run(*command, timeout=30)
         except NodeError as error:
-            why = str(error)
+            why.append(str(error))
             continue
-        if done.stdout.strip():
+        if _KERNEL.search(done.stdout):
             return done.stdout
-        why = f"{command[0]} shows no message of this boot"
-    raise NodeError(f"the kernel log cannot be read ({why})")
+        why.append(f"{command[0]} shows no message of the kernel")
+    raise NodeError(f"the kernel log cannot be read ({'; '.join(why)})")
 
 
 def parse_events(text: str) -> tuple[Event, ...]:
