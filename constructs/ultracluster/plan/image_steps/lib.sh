@@ -31,14 +31,20 @@ packages() {
 
 # hold PATTERN...: installed packages with these names keep their version.
 hold() {
-  local names
+  local found names
   if has dnf; then
     packages 'dnf-command(versionlock)'
-    mapfile -t names < <(rpm -qa --qf '%{NAME}\n' "$@" | sort -u)
-    ((${#names[@]} == 0)) || dnf -q -y versionlock add "${names[@]}"
+    found=$(rpm -qa --qf '%{NAME}\n' "$@" | sort -u)
   else
-    mapfile -t names < <(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' "$@" 2>/dev/null | sed -n 's/^.i *//p')
-    ((${#names[@]} == 0)) || apt-mark hold "${names[@]}"
+    # A pattern that fits nothing is no fault.
+    found=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' "$@" 2>/dev/null | sed -n 's/^.i *//p') || true
+  fi
+  [[ -n $found ]] || return 0
+  mapfile -t names <<<"$found"
+  if has dnf; then
+    dnf -q -y versionlock add "${names[@]}"
+  else
+    apt-mark hold "${names[@]}"
   fi
 }
 
