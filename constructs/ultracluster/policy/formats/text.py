@@ -137,8 +137,8 @@ class _Text:
             (len(report.not_judged), "not judged"),
             (len(report.acknowledged), "acknowledged"),
             (len(report.known), "in the baseline"),
-            (report.skipped, "files passed over"),
-            (report.serverless, "AWS::Serverless resources left alone"),
+            (report.skipped, f"file{'' if report.skipped == 1 else 's'} passed over"),
+            (report.serverless, f"AWS::Serverless resource{'' if report.serverless == 1 else 's'} left alone"),
             (len(report.not_read), "unreadable"),
         ]
         told = "; ".join(f"{count} {what}" for count, what in notes if count)

@@ -11,7 +11,16 @@ from ultracluster.policy.value import Value
 from ultracluster.policy.view import Resource
 from ultracluster.policy.world import remembered
 
-__all__ = ["ALARM", "COMPOSITE", "WatchedMetric", "alarms_on", "is_in_outputs", "metric_names", "watched_metrics"]
+__all__ = [
+    "ALARM",
+    "COMPOSITE",
+    "WatchedMetric",
+    "alarms_on",
+    "is_in_outputs",
+    "is_partly_read",
+    "metric_names",
+    "watched_metrics",
+]
 
 _T = TypeVar("_T")
 
@@ -112,6 +121,17 @@ def metric_names(alarm: Resource) -> set[str]:
         if expression.is_scalar:
             found.add(expression.known_text())
     return found
+
+
+def is_partly_read(alarm: Resource) -> bool:
+    """Whether a metric or expression of an alarm is not known: what it watches may be anything."""
+    try:
+        for metric in watched_metrics(alarm):
+            _ = metric.name
+        queries = alarm.get("Metrics").items()
+    except NotKnown:
+        return True
+    return any(query["Expression"].exists and not query["Expression"].known for query in queries)
 
 
 def alarms_on(resource: Resource) -> list[Resource]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from ultracluster.policy.graph.accelerators import is_accelerated
-from ultracluster.policy.graph.alarms import ALARM, alarms_on, metric_names, watched_metrics
+from ultracluster.policy.graph.alarms import ALARM, alarms_on, is_partly_read, metric_names, watched_metrics
 from ultracluster.policy.graph.certainty import any_known
 from ultracluster.policy.graph.event_patterns import MARK, event_pattern
 from ultracluster.policy.graph.events import EVENT_RULE
@@ -38,6 +38,8 @@ def file_system_is_watched(file_system: Resource) -> Iterator[Problem]:
     missing = [what for what, pattern in _wanted(file_system) if not pattern.search(names)]
     if not missing:
         return
+    if any(map(is_partly_read, alarms_on(file_system))):
+        raise NotKnown("which metrics some of its alarms watch")
     if _watches_one_of_elsewhere(file_system.assembly):
         raise NotKnown("of which file system some alarms are")
     yield Problem(file_system, f"no alarm of the app watches its {' or its '.join(missing)}")
@@ -96,9 +98,12 @@ def _has_utilization_alarm(fleet: Resource) -> bool:
         if _USE.search(rules.get("Data").known_text()):
             return True
     name = fleet.get("AutoScalingGroupName")
-    for alarm in fleet.assembly.resources(ALARM):
+    alarms = list(fleet.assembly.resources(ALARM))
+    for alarm in alarms:
         if _USE.search(" ".join(metric_names(alarm))) and _may_be_of(alarm, fleet, name):
             return True
+    if any(map(is_partly_read, alarms)):
+        raise NotKnown("which metrics some alarms of the app watch")
     return False
 
 

@@ -17,7 +17,7 @@ from ultracluster.policy.graph.retention import (
 from ultracluster.policy.problem import Problem
 from ultracluster.policy.registry import TEMPLATE, diff_rule, rule
 from ultracluster.policy.states import NotKnown
-from ultracluster.policy.value import Value, dotted
+from ultracluster.policy.value import Value, dotted, shortened
 from ultracluster.policy.view import Resource, Template
 
 _FSX, _EFS = "AWS::FSx::FileSystem", "AWS::EFS::FileSystem"
@@ -143,8 +143,9 @@ def state_is_not_replaced(old: Resource | None, new: Resource | None) -> Iterato
         if before.written != after.written:
             with after.judged_apart():
                 if _differ(before, after):
-                    message = f"{dotted(keys)} changes from {before.shown} to {after.shown}, which replaces {new}"
-                    yield Problem(after if after.exists else new, message)
+                    message = f"changes from {_told(before)} to {_told(after)}, which replaces {new}"
+                    # A property that is left out has no place of its own, so it is named here.
+                    yield Problem(after, message) if after.exists else Problem(new, f"{dotted(keys)} {message}")
 
 
 def _fate(old: Resource) -> str:
@@ -160,6 +161,12 @@ def _fate(old: Resource) -> str:
 def _differ(before: Value, after: Value) -> bool:
     """Whether two values of different templates differ for certain; references by the name of what they refer to."""
     return _plain(before) != _plain(after)
+
+
+def _told(value: Value) -> str:
+    if not value.is_list:
+        return value.shown
+    return shortened(f"[{', '.join(str(_plain(entry)) for entry in value.items())}]")
 
 
 def _plain(value: Value) -> object:
