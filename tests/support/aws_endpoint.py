@@ -37,6 +37,7 @@ _AUTHORIZATION = re.compile(
     r"SignedHeaders=(?P<names>\S+), Signature=(?P<signature>[0-9a-f]{64})"
 )
 CLOSE = "close"  # a fault: the connection ends without an answer, before anything was done
+HANG = "hang"  # a fault: no answer for half a minute
 LOST = "lost"  # a fault: the call is carried out, its answer never arrives
 TRUNCATE = "truncate"  # a fault of GET: half of the body arrives
 
@@ -187,7 +188,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         name = _AUTHORIZATION.fullmatch(self.headers["Authorization"])["service"]
         action, params = self._call(name, body)
         fault = self.service.fault(action)
-        if fault == CLOSE:
+        if fault == HANG:
+            time.sleep(30)
+        if fault in (CLOSE, HANG):
             self.close_connection = True
             return
         status, data = (

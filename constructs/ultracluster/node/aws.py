@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Aws", "AwsError"]
 
 ATTEMPTS = 5
-_TIMEOUT_S = 10
+TIMEOUT_S = 10
 _OK = range(200, 300)
 _TRANSIENT = frozenset({429, 500, 502, 503, 504})
 _THROTTLED = re.compile(r"Throttl|TooManyRequests|RequestLimitExceeded|RequestExpired|ExpiredToken")
@@ -44,10 +44,11 @@ class Aws:
         node: gives credentials, Region and domain. `AWS_ENDPOINT_URL` and `AWS_ENDPOINT_URL_<SERVICE>` in its
             environment lead elsewhere, as with the SDKs.
         attempts: how often a call is tried while AWS is out of reach, throttles or has a fault of its own.
+        timeout_s: for each of connecting, sending and receiving.
     """
 
-    def __init__(self, node: Node, *, attempts: int = ATTEMPTS) -> None:
-        self._node, self._attempts = node, attempts
+    def __init__(self, node: Node, *, attempts: int = ATTEMPTS, timeout_s: float = TIMEOUT_S) -> None:
+        self._node, self._attempts, self._timeout_s = node, attempts, timeout_s
 
     def query(self, service: str, action: str, version: str, params: Mapping[str, str]) -> str:
         """Call an API of the query kind (`autoscaling`, `ec2`); the answer is XML.
@@ -112,7 +113,7 @@ class Aws:
         )
         parts = urlsplit(url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        link = kind(parts.netloc, timeout=_TIMEOUT_S)
+        link = kind(parts.netloc, timeout=self._timeout_s)
         try:
             link.request("POST", parts.path, body=body, headers=signed)
             answer = link.getresponse()

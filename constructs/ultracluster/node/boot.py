@@ -140,8 +140,7 @@ def _agent(node: Node) -> None:
 def _scratch(node: Node) -> None:
     from . import scratch
 
-    found = scratch.ensure(node)
-    node.say(f"scratch: {found}")
+    scratch.ensure(node)
 
 
 def _mounts(node: Node) -> None:

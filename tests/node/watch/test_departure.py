@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.aws_endpoint import HANG
 from support.imds_server import Faults
 from ultracluster.node.watch import trainers
 
@@ -208,6 +209,21 @@ def handlers(station) -> list[int]:
         if str(station.program).encode() in words and b"--handle" in words:
             found.append(int(entry.name))
     return found
+
+
+def test_a_network_without_a_way_to_eventbridge_holds_no_hook_up(station):
+    station.cloud.faults["AWSEvents.PutEvents"] = [HANG] * 2
+    station.hook("10-drain", "echo drained >>order")
+    station.watch()
+    trainer, _ = station.trainer()
+    station.service.set(SPOT, in_two_minutes())
+    started = time.monotonic()
+    eventually(lambda: completed(station))
+    assert time.monotonic() - started < 5
+    assert trainer.wait(5) == 0
+    assert (station.root / "order").exists()
+    eventually(lambda: station.events("event"))
+    assert "no answer from events" in station.events("event")[0]["why"]
 
 
 class TestServiceIll:

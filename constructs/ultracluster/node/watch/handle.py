@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import threading
 from typing import IO, Any
 
 from .. import lifecycle
@@ -17,7 +18,7 @@ from ..host import Node, NodeError
 from . import trainers
 from .hooks import run_hooks
 from .loop import log
-from .state import State, progress_file
+from .state import State, hooks_of, progress_file
 
 _PAUSE_S = 0.2
 _SOURCE, _DETAIL_TYPE = "ultracluster.node", "UltraCluster Node Notice"
@@ -50,11 +51,22 @@ def handle(node: Node, name: str) -> int:
     if notice is None:
         return 0
     deadline = _deadline(node, state, notice)
-    shared = "leaving" if notice["leaving"] else name
-    if "event" not in Progress(node, name).done:
-        _event(node, name, notice)
-        Progress(node, name).note("event")
-    with progress_file(node, f"{shared}.lock").open("w") as lock:
+    # Beside everything else: a network without a way to EventBridge must not hold the hooks up.
+    # With a connection of its own to the metadata service.
+    apart = Node(root=node.root, environ=node.environ, program=node.program)
+    telling = threading.Thread(target=_event, args=(apart, name, notice), daemon=True)
+    telling.start()
+    status = _depart(node, name, notice, deadline)
+    telling.join(max(deadline - node.clock(), _PAUSE_S))
+    return status
+
+
+def _depart(node: Node, name: str, notice: dict[str, Any], deadline: float) -> int:
+    """Hooks, the wait, the group."""
+    shared = hooks_of(name, notice)
+    lock_file = progress_file(node, f"{shared} lock")
+    lock_file.parent.mkdir(parents=True, exist_ok=True)
+    with lock_file.open("w") as lock:
         if not _taken(node, lock, deadline):
             log("busy", notice=name, why="an earlier notice still has the hooks")
             return 1
@@ -63,7 +75,7 @@ def handle(node: Node, name: str) -> int:
     if name not in State(node).notices:
         log("stopped", notice=name, why="withdrawn")
         return 0
-    own, hook = Progress(node, name), node.settings.get("terminate_hook")
+    own, hook = Progress(node, f"group {name}"), node.settings.get("terminate_hook")
     if notice["completes"] and hook and "completed" not in own.done:
         known = lifecycle.complete(node, hook, lifecycle.CONTINUE, attempts=3, pause_seconds=1)
         log("lifecycle", notice=name, hook=hook, completed=known)
@@ -114,7 +126,10 @@ def _wait(node: Node, name: str, notice: dict[str, Any]) -> None:
 
 
 def _event(node: Node, name: str, notice: dict[str, Any]) -> None:
-    """Tell EventBridge, as well as it goes: a node that goes away does not wait for that."""
+    """Tell EventBridge, as well as it goes."""
+    progress = Progress(node, f"event {name}")
+    if progress.done:
+        return
     try:
         detail = {
             "notice": name,
@@ -127,7 +142,8 @@ def _event(node: Node, name: str, notice: dict[str, Any]) -> None:
             "instance-type": node.imds.require("instance-type"),
         }
         entry = {"Source": _SOURCE, "DetailType": _DETAIL_TYPE, "Detail": json.dumps(detail)}
-        answer = Aws(node, attempts=2).json("events", "AWSEvents.PutEvents", {"Entries": [entry]})
+        answer = Aws(node, attempts=2, timeout_s=5).json("events", "AWSEvents.PutEvents", {"Entries": [entry]})
         log("event", notice=name, failed=answer.get("FailedEntryCount", 0))
     except NodeError as error:
         log("event", notice=name, failed=1, why=str(error))
+    progress.note("event")

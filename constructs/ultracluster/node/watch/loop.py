@@ -13,7 +13,7 @@ from ..host import Node
 from ..imds import ImdsError
 from . import trainers
 from .sources import Source, sources
-from .state import State, progress_file
+from .state import State, hooks_of, progress_file
 
 _LONGEST_PAUSE_S = 4.0
 _AGAIN_S = 1.0
@@ -126,12 +126,14 @@ class Watcher:
         log("notice", notice=name, kind=source.kind, leaving=source.leaving, seconds=round(left))
 
     def _withdraw(self, name: str) -> None:
+        hooks = hooks_of(name, self.state.notices[name])
         self.state.forget(name)
         self.state.save()
         self._restart_at.pop(name, None)
-        progress_file(self.node, name).unlink(missing_ok=True)
-        if not self.state.leaving:
-            progress_file(self.node, "leaving").unlink(missing_ok=True)
+        for done in (f"event {name}", f"group {name}"):
+            progress_file(self.node, done).unlink(missing_ok=True)
+        if not self.state.leaving or hooks != "hooks leaving":
+            progress_file(self.node, hooks).unlink(missing_ok=True)
         log("withdrawn", notice=name)
 
     def _signal(self) -> None:

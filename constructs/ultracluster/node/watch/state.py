@@ -55,6 +55,11 @@ class State:
         self.signalled = {key: notice for key, notice in self.signalled.items() if notice != name}
 
 
+def hooks_of(name: str, notice: dict[str, Any]) -> str:
+    """The hooks that a notice runs: those of one departure are shared, whatever gave notice of it."""
+    return "hooks leaving" if notice["leaving"] else f"hooks {name}"
+
+
 def progress_file(node: Node, name: str) -> Path:
     """Where the handling of a notice keeps how far it got."""
     plain = "".join(letter if letter.isalnum() or letter in ".-" else "_" for letter in name)
