@@ -153,10 +153,9 @@ def test_objects_that_cannot_be_read_are_named_and_the_others_come(program, buck
 
 class TestInterrupted:
     SCRIPT = """
-import json, sys
+import argparse, json, sys
 from pathlib import Path
 from support.machine import Machine
-from ultracluster.node.__main__ import argparse
 from ultracluster.node import stage
 
 root, environ, *words = sys.argv[1:]
@@ -191,9 +190,9 @@ sys.exit(stage.run(parser.parse_args(words), machine.node()))
         while time.monotonic() < until and not any(files(target).values() if target.exists() else ()):
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
-        process.communicate()
+        _, said = process.communicate()
         stood = files(target)
-        assert stood
+        assert stood, said
         assert all(data[name] == content for name, content in stood.items())
 
         (host.root / "stubs/s5cmd").unlink()

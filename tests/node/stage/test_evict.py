@@ -205,3 +205,21 @@ class TestHold:
             program("hold", folder / "a", "--", "true")
         with pytest.raises(NodeError, match="no-such-command cannot be started: No such file"):
             program("hold", folder / "a", "--", "no-such-command")
+
+
+def test_every_user_of_the_node_can_hold_and_add(data):
+    folder = data(a=1)
+    slot = shelf.Slot(folder / "a")
+    assert slot.lease.stat().st_mode & 0o777 == 0o666
+    assert slot.shelf.stat().st_mode & 0o7777 == 0o1777
+
+
+def test_an_error_of_the_file_system_is_one_line(program, data, monkeypatch):
+    folder = data(a=9)
+
+    def full(slot):
+        raise OSError(28, "No space left on device", str(slot.journal))
+
+    monkeypatch.setattr(evicting, "discard", full)
+    with pytest.raises(NodeError, match=r"a\.journal: No space left on device; look at it$"):
+        program("evict", folder, "--older-than", "7d")

@@ -40,8 +40,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, node: Node) -> int:
-    """Run a subcommand."""
-    return {"copy": _copy, "evict": _evict, "hold": _hold, "list": _list}[str(args.command)](args, node)
+    """Run a subcommand.
+
+    Raises:
+        NodeError: it cannot be done; file system errors too, in one line.
+    """
+    try:
+        return {"copy": _copy, "evict": _evict, "hold": _hold, "list": _list}[str(args.command)](args, node)
+    except OSError as error:
+        raise NodeError(f"{error.filename or 'the file system'}: {error.strerror or error}; look at it") from error
 
 
 def _copy(args: argparse.Namespace, node: Node) -> int:

@@ -118,7 +118,6 @@ class Copy:
         usage = os.statvfs(above)
         free = usage.f_bavail * usage.f_frsize
         kept = int(usage.f_blocks * usage.f_frsize * RESERVE) if reserve is None else reserve
-        shutil.rmtree(self._slot.partial, ignore_errors=True)
         need = sum(-(-entry.size // _BLOCK) * _BLOCK for entry in missing)
         if need > free - kept:
             raise NodeError(
@@ -136,6 +135,7 @@ class Copy:
         shutil.rmtree(self._slot.partial, ignore_errors=True)
 
     def _round(self, missing: Sequence[Entry], lease: IO[str]) -> dict[str, str]:
+        shutil.rmtree(self._slot.partial, ignore_errors=True)  # what an earlier round or run left half done
         self._slot.partial.mkdir(parents=True, exist_ok=True)
         failed: dict[str, str] = {}
         checks: list[tuple[Entry, Future[str]]] = []

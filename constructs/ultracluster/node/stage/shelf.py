@@ -61,8 +61,8 @@ class Slot:
 
     def touch(self) -> None:
         """The data set is used now."""
-        self.shelf.mkdir(parents=True, exist_ok=True)
-        self.lease.touch()
+        with _shared(self.lease):
+            os.utime(self.lease)
 
     def last_used(self) -> float:
         """Time of the last use, in seconds since 1970; of the copy when nobody used it."""
@@ -74,8 +74,7 @@ class Slot:
     @contextlib.contextmanager
     def leased(self, *, alone: bool) -> Iterator[IO[str] | None]:
         """The lease, shared or alone; None when somebody has it in a way that rules this out."""
-        self.shelf.mkdir(parents=True, exist_ok=True)
-        with self.lease.open("a") as file:
+        with _shared(self.lease) as file:
             try:
                 fcntl.flock(file, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
             except OSError:
@@ -124,7 +123,6 @@ class Journal:
         """Put new lines on disk, after the files they speak of."""
         if all(isinstance(line, dict) for line in self._fresh):
             return  # a data set that was refused leaves nothing
-        self._slot.shelf.mkdir(parents=True, exist_ok=True)
         if self._slot.target.exists():
             _sync(self._slot.target)
         lines = [json.dumps(line) for line in self._fresh]
@@ -149,6 +147,17 @@ def read(file: Path) -> tuple[dict[str, Any] | None, dict[str, list[Any]]]:
         elif isinstance(found, list) and found:
             known[found[0]] = found[1:]
     return header, known
+
+
+def _shared(path: Path) -> IO[str]:
+    """A file for locks that every user of the node may take, in a folder to which every user may add."""
+    if not path.parent.exists():
+        path.parent.mkdir(parents=True)
+        path.parent.chmod(0o1777)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    if os.fstat(handle).st_uid == os.geteuid():
+        os.fchmod(handle, 0o666)
+    return os.fdopen(handle, "a")
 
 
 def _stamp(path: Path) -> int:
@@ -183,8 +192,7 @@ def alone(folder: Path) -> Iterator[bool]:
         Whether another one was waited for.
     """
     shelf = folder / FOLDER
-    shelf.mkdir(parents=True, exist_ok=True)
-    with (shelf / "lock").open("a") as file:
+    with _shared(shelf / "lock") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             waited = False
