@@ -10,6 +10,8 @@ from ultracluster.fleet.fleet import Fleet
 from ultracluster.plan.capacity_options import Spot
 from ultracluster.spot.interruptions import SpotInterruptions
 from ultracluster.storage.bucket_access import BucketAccess
+from ultracluster.storage.contract import SharedMount
+from ultracluster.storage.security_groups import StorageSecurityGroups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ultracluster.plan.cluster import FleetAttachments
     from ultracluster.plan.fleet import FleetRequest
     from ultracluster.spec.observability import ObservabilitySpec
+    from ultracluster.storage.contract import SharedStorage
     from ultracluster_stacks.storage_stack import StorageStack
 
 __all__ = ["ComputeStack"]
@@ -32,6 +35,7 @@ class ComputeStack(cdk.Stack):
     Attributes:
         fleets: by the names of the cluster file.
         interruptions: rules, queues and topic of the Spot fleets, by the same names.
+        clients: groups of the clients of file systems that serve EFA, by the names of those.
     """
 
     def __init__(
@@ -53,6 +57,7 @@ class ComputeStack(cdk.Stack):
         )
         self._network, self._storage, self._topic, self._observability = network, storage, topic, observability
         self.interruptions: dict[str, SpotInterruptions] = {}
+        self.clients: dict[str, StorageSecurityGroups] = {}
         self.fleets = {
             request.name: self._fleet(request, attached)
             for request, attached in zip(requests, attachments, strict=True)
@@ -64,7 +69,7 @@ class ComputeStack(cdk.Stack):
             request.name,
             request=request,
             network=self._network,
-            storage=[self._storage.shared[name] for name in attached.mounts],
+            storage=[self._shared(name) for name in attached.mounts],
             bucket_access=[
                 BucketAccess(bucket=self._storage.bucket(access.bucket), prefix=access.prefix, write=access.write)
                 for access in attached.bucket_access
@@ -81,3 +86,22 @@ class ComputeStack(cdk.Stack):
                 fleet, "Interruptions", fleet_name=fleet.auto_scaling_group_name, topic=self._topic
             )
         return fleet
+
+    def _shared(self, name: str) -> SharedStorage:
+        """A file system, with a group of its clients in this stack when it is attached to every interface.
+
+        The one beside the file system would be a reference into another stack: 190 characters on each of 33 interfaces.
+        """
+        lustre = self._storage.lustre.get(name)
+        if lustre is None or not lustre.mount.efa:
+            return self._storage.shared[name]
+        if name not in self.clients:
+            self.clients[name] = StorageSecurityGroups(
+                self,
+                f"Clients-{name}",
+                vpc=self._network.vpc,
+                ports=(),  # EFA: all traffic
+                both_ways=True,
+                servers=lustre.security_groups.servers,
+            )
+        return SharedMount(mount=lustre.mount, client_security_group=self.clients[name].clients)

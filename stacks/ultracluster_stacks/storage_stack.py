@@ -98,7 +98,7 @@ class StorageStack(cdk.Stack):
             )
             for link in request.data_repositories
         ]
-        return LustreFileSystem(
+        file_system = LustreFileSystem(
             self,
             f"Lustre-{spec.name}",
             network=self._network,
@@ -119,6 +119,15 @@ class StorageStack(cdk.Stack):
             checkpoints=request.checkpoints,
             removal_policy=_removal(request.removal_policy),
         )
+        if plan.efa:
+            # The fleets have a group of their own beside them.
+            cdk.CfnOutput(
+                self,
+                f"ClientsOf-{spec.name}",
+                value=file_system.client_security_group.security_group_id,
+                description=f"security group for nodes of other stacks that mount {spec.name}",
+            )
+        return file_system
 
     def _home(self, spec: HomeSpec, zones: tuple[str, ...]) -> SharedHome:
         request = home_request(spec, availability_zones=zones)

@@ -1,7 +1,8 @@
 """Measure what the project promises and compare with its limits; exit status 1 when one is broken.
 
 (a) the reference app against a floor that creates the same resources raw, whole processes in alternating order;
-(b) construction and synthesis of 1, 10, 40 and 100 fleets, and the size of the largest template at 50;
+(b) construction and synthesis of 1, 10, 40 and 100 fleets, and the size of the largest template at 50, alone and in the
+    reference cluster, whose fleets mount Lustre over EFA and a home;
 (c) import of the plan package against an empty interpreter, and `ultracluster plan` as a whole process.
 
 Times depend on the machine: the ratios and the growth are what counts, and what docs/reference/performance.md keeps.
@@ -97,6 +98,29 @@ def many_fleets() -> list[Figure]:
     ]
 
 
+def mounted_fleets() -> list[Figure]:
+    """(b) the templates of the reference cluster with fifty fleets, whose limits are those of CloudFormation."""
+    command = [sys.executable, str(BENCH / "cluster_app.py"), "50"]
+    # Standard error has the warnings of the plan.
+    out = subprocess.run(command, check=True, capture_output=True).stdout
+    sizes = json.loads(out)
+    print(f"     {sizes}")
+    return [
+        Figure(
+            name="largest template at 50 fleets with everything mounted",
+            value=max(size for size, _ in sizes.values()),
+            limit=1_000_000,
+            unit="bytes",
+        ),
+        Figure(
+            name="most resources of a template of it",
+            value=max(resources for _, resources in sizes.values()),
+            limit=500,
+            unit="resources",
+        ),
+    ]
+
+
 def pure_half() -> list[Figure]:
     """(c) start of the pure half."""
     environment = dict(os.environ)
@@ -113,9 +137,9 @@ def pure_half() -> list[Figure]:
 
 
 def main() -> int:
-    """Run all three and print a line for each limit."""
+    """Run all and print a line for each limit."""
     start = time.perf_counter()
-    figures = [*pure_half(), *many_fleets(), *reference_app()]
+    figures = [*pure_half(), *many_fleets(), *mounted_fleets(), *reference_app()]
     for figure in figures:
         print(figure)
     print(f"     measured in {time.perf_counter() - start:.0f} s, medians of {RUNS} runs")

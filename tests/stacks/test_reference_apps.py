@@ -95,6 +95,29 @@ def test_security_groups_let_nobody_in_from_outside(cluster: Path) -> None:
 
 
 @each_cluster
+def test_what_carries_lustre_over_efa_stands_beside_the_interfaces(cluster: Path) -> None:
+    """One group of clients in the compute stack, both ways open to itself and to the servers, on every interface."""
+    made = synthesized(cluster)
+    compute = made.templates["compute"]
+    groups = [key for key in resources(compute, "AWS::EC2::SecurityGroup") if key.startswith("Clients")]
+    assert len(groups) == sum(lustre.efa for lustre in made.plan.lustre)
+    for key in groups:
+        ours = {"Ref": key}
+        peers = {"AWS::EC2::SecurityGroupIngress": [], "AWS::EC2::SecurityGroupEgress": []}
+        for kind, others in peers.items():
+            other = "SourceSecurityGroupId" if kind.endswith("Ingress") else "DestinationSecurityGroupId"
+            for rule in all_properties(compute, kind):
+                if ours in (rule["GroupId"], rule[other]):
+                    assert rule["IpProtocol"] == "-1"
+                    others.append((rule["GroupId"] == ours, rule[other] == ours))
+        both_ways = [(False, True), (True, False), (True, True)]
+        assert [sorted(others) for others in peers.values()] == [both_ways, both_ways]
+        for template in all_properties(compute, "AWS::EC2::LaunchTemplate"):
+            for interface in template["LaunchTemplateData"]["NetworkInterfaces"]:
+                assert ours in interface["Groups"]
+
+
+@each_cluster
 def test_every_alarm_has_an_action_and_says_what_to_do(cluster: Path) -> None:
     alarms = all_properties(synthesized(cluster).templates["observability"], "AWS::CloudWatch::Alarm")
     assert len(alarms) >= 8

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from ultracluster.values import dataclass
 
 __all__ = ["EndpointFacts", "default_endpoints", "endpoint_facts", "endpoint_services", "services_on_other_ports"]
 
+DATA_FILE = Path(__file__).with_name("data") / "endpoints.json"
 SERVICES_FILE = Path(__file__).with_name("data") / "endpoint_services.json"
 
 
@@ -38,8 +38,7 @@ class EndpointFacts:
 
 @cache
 def _document() -> dict[str, Any]:
-    text = resources.files("ultracluster.facts").joinpath("data/endpoints.json").read_text(encoding="utf-8")
-    document: dict[str, Any] = json.loads(text)
+    document: dict[str, Any] = json.loads(DATA_FILE.read_text(encoding="utf-8"))
     return document
 
 

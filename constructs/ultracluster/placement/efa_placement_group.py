@@ -102,9 +102,8 @@ class EfaPlacementGroup(Construct):
         assert_never(placement)
 
     def _security_group(self, vpc: ec2.IVpc, *, allow_all_outbound: bool) -> ec2.ISecurityGroup:
-        everywhere = ec2.CfnSecurityGroup.EgressProperty(
-            cidr_ip="0.0.0.0/0", ip_protocol=_ALL_TRAFFIC, description="anywhere"
-        )
+        # Without descriptions here and below: fifty fleets have fifty groups, and a template has a limit.
+        everywhere = ec2.CfnSecurityGroup.EgressProperty(cidr_ip="0.0.0.0/0", ip_protocol=_ALL_TRAFFIC)
         self.cfn_security_group = ec2.CfnSecurityGroup(
             self,
             "Resource",  # adds nothing to the logical id, which every interface of every launch template repeats

@@ -15,7 +15,7 @@ from ultracluster.values import dataclass
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
 
-__all__ = ["Mount", "SharedStorage"]
+__all__ = ["Mount", "SharedMount", "SharedStorage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,3 +50,16 @@ class SharedStorage(Protocol):
     def client_security_group(self) -> ec2.ISecurityGroup:
         """The group to attach to a client's interfaces."""
         ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedMount:
+    """Shared storage with another group for its clients than the one beside it.
+
+    Attributes:
+        mount: how a node mounts it.
+        client_security_group: the group to attach to a client's interfaces.
+    """
+
+    mount: Mount
+    client_security_group: ec2.ISecurityGroup

@@ -105,7 +105,7 @@ class StorageSecurityGroups(Construct):
             return given, given.security_group_id
         if made is None:
             raise ValueError(f"{self.node.path}: no group {name}")
-        group_id = made.attr_group_id
+        group_id = made.ref  # short, and repeated on every interface of every node
         group = ec2.SecurityGroup.from_security_group_id(self, f"{name}Group", group_id, allow_all_outbound=False)
         return group, group_id
 
