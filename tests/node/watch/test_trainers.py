@@ -64,6 +64,12 @@ def test_a_process_that_does_not_run(node, process):
         trainers.register(node, process.pid)
 
 
+def test_the_process_of_another_is_refused_at_once(node, process, monkeypatch):
+    monkeypatch.setattr(trainers.os, "geteuid", lambda: STRANGER)
+    with pytest.raises(NodeError, match="belongs to somebody else; register your own, or as root"):
+        trainers.register(node, process.pid)
+
+
 def test_without_a_watcher(machine, process):
     with pytest.raises(NodeError, match=r"cannot be written \(No such file.*\); start ultracluster-watch\.service"):
         trainers.register(machine.node(), process.pid)

@@ -74,7 +74,7 @@ def register(node: Node, pid: int, name: str = "TERM") -> Trainer:
         name: signal to send, with or without `SIG`.
 
     Raises:
-        NodeError: no such process or signal, or the watcher does not run.
+        NodeError: no such process or signal, a process of another user, or the watcher does not run.
     """
     name = name.upper()
     name = name[3:] if name.startswith("SIG") else name
@@ -83,6 +83,8 @@ def register(node: Node, pid: int, name: str = "TERM") -> Trainer:
     start = start_time(pid)
     if start is None:
         raise NodeError(f"no process {pid} runs here; give its id on the host, not in a container")
+    if os.geteuid() not in (0, _owner(pid)):
+        raise NodeError(f"process {pid} belongs to somebody else; register your own, or as root")
     folder = node.path(FOLDER)
     content = json.dumps({"pid": pid, "start": start, "signal": name, "name": _command_line(pid)})
     unregister(node, pid)
@@ -151,10 +153,18 @@ def start_time(pid: int) -> int | None:
 
 def _may(trainer: Trainer) -> bool:
     try:
-        status = Path(f"/proc/{trainer.pid}/status").read_text(encoding="utf-8", errors="replace")
-        return trainer.file.lstat().st_uid in (0, int(status.partition("\nUid:")[2].split()[0]))
+        return trainer.file.lstat().st_uid in (0, _owner(trainer.pid))
     except OSError:
         return False
+
+
+def _owner(pid: int) -> int | None:
+    """User of a process: not that of its folder in `/proc`, which is root's for a process that may not be traced."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return int(status.partition("\nUid:")[2].split()[0])
 
 
 def _command_line(pid: int) -> str:
