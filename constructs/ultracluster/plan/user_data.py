@@ -12,13 +12,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ultracluster.facts.instances import catalog
 from ultracluster.findings import Finding, raise_if_errors
 from ultracluster.plan.decision import Decision
 from ultracluster.plan.mime import MARKER, mime_parts
-from ultracluster.plan.node_facts import type_facts
 from ultracluster.plan.node_files import node_files
 from ultracluster.plan.node_settings import lustre_over_efa
 from ultracluster.plan.user_data_checks import check_document, check_fields, check_script
@@ -77,13 +76,21 @@ def node_type(instance_type: InstanceType, *, efa: int) -> NodeType:
     """
     client = instance_type.fsx_lustre_efa_client and efa > 0
     known = catalog().get(instance_type.name) == instance_type
+    record = "" if known else json.dumps(_facts_of(instance_type), separators=(",", ":"))
     return NodeType(
         name=instance_type.name,
         efa=efa,
         nitro_version=instance_type.nitro_version or 0,
         lustre_efa_interfaces=(instance_type.fsx_lustre_default_efa_interfaces or 0) if client else None,
-        record="" if known else json.dumps(type_facts(instance_type), separators=(",", ":")),
+        record=record,
     )
+
+
+def _facts_of(instance_type: InstanceType) -> dict[str, Any]:
+    # The tables behind it are read only for a type that the library does not know.
+    from ultracluster.plan.node_facts import type_facts
+
+    return type_facts(instance_type)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
