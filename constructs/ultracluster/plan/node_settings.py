@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ultracluster.facts.lustre_client import lustre_client
 from ultracluster.facts.node_tuning import least_nodes
 from ultracluster.plan.agent_config import AgentProfile, metrics_settings
 from ultracluster.plan.user_data_parts import Part, Shared, Slot, Text
@@ -67,7 +68,9 @@ def _own(request: UserDataRequest) -> dict[str, Any]:
 def _tuning(request: UserDataRequest) -> dict[str, Any]:
     """What the table of settings asks for beyond the type of the node, where there is something."""
     found: dict[str, Any] = {"tuning": list(request.tuning)} if request.tuning else {}
-    return found | ({"nodes": request.nodes} if request.nodes >= least_nodes() else {})
+    # A large fleet tunes its neighbour tables, a small one spares the servers of Lustre; others need not know.
+    few = any(mount.kind == "lustre" for mount in request.mounts) and 0 < request.nodes <= lustre_client().skip_clients
+    return found | ({"nodes": request.nodes} if few or request.nodes >= least_nodes() else {})
 
 
 def _shared(request: UserDataRequest) -> dict[str, Any]:

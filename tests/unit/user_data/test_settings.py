@@ -119,3 +119,8 @@ def test_the_agent_publishes_into_the_log_group_and_namespace_of_the_fleet():
     files = agent["logs"]["logs_collected"]["files"]["collect_list"]
     assert {file["log_group_name"] for file in files} == {"/ultracluster/x"}
     assert agent["metrics"]["namespace"] == "Llama"
+
+
+@pytest.mark.parametrize(("nodes", "mounts", "known"), [(4, [LUSTRE], True), (5, [LUSTRE], False), (4, [HOME], False)])
+def test_a_small_fleet_knows_that_it_is_one_where_it_has_lustre(nodes, mounts, known):
+    assert ("nodes" in settings_of(nodes=nodes, mounts=tuple(mounts))) is known
