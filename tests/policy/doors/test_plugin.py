@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import aws_cdk as cdk
@@ -87,6 +90,37 @@ def test_a_fault_fails_synthesis_with_construct_property_and_line_of_python(
     assert "3600" in row["description"]
     assert "2400 and 4800" in row["suggestedFix"]
     assert "test_plugin.py" in json.dumps(where["stackTraces"])
+
+
+APP = """\
+import aws_cdk as cdk
+from aws_cdk import aws_fsx as fsx
+
+from ultracluster import UltraClusterChecks
+
+app = cdk.App(outdir="cdk.out", builtin_cloud_formation_validation=False, analytics_reporting=False)
+fsx.CfnFileSystem(
+    cdk.Stack(app, "Data"), "Lustre", file_system_type="LUSTRE", subnet_ids=["subnet-1"], storage_capacity=3601
+)
+cdk.Validations.of(app).add_plugins(UltraClusterChecks(select=["UC-LUS-001"]))
+app.synth()
+"""
+
+
+@pytest.mark.parametrize(("wish", "named"), [(None, True), ("0", False)])
+def test_the_line_of_python_needs_nothing_from_the_user(tmp_path: Path, wish: str | None, named: bool) -> None:
+    (tmp_path / "infra.py").write_text(APP)
+    environment = {key: value for key, value in os.environ.items() if key != "JSII_HOST_STACK_TRACES"}
+    environment |= {} if wish is None else {"JSII_HOST_STACK_TRACES": wish}
+    done = subprocess.run(
+        [sys.executable, "infra.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    report = json.loads((tmp_path / "cdk.out" / "validation-report.json").read_text())
+    (where,) = report["pluginReports"][0]["violations"][0]["violatingConstructs"]
+    line = APP.splitlines().index("fsx.CfnFileSystem(") + 1
+    assert (f"infra.py:{line}" in json.dumps(where.get("stackTraces", []))) is named
+    assert (f"infra.py:{line}" in done.stdout + done.stderr) is named
 
 
 def test_nested_stacks_and_stages_are_judged(app: cdk.App) -> None:
