@@ -131,6 +131,13 @@ def _tune(node: Node) -> None:
     node.run("systemctl", "enable", "--now", "ultracluster-watch.service")
 
 
+def _settings(node: Node) -> None:
+    """What a reboot forgets, such as clocks of GPUs, and what an update has changed since."""
+    from . import tune
+
+    tune.apply(node, stage="boot")
+
+
 def _agent(node: Node) -> None:
     from . import agent
 
@@ -208,4 +215,4 @@ FIRST: dict[str, Callable[[Node], object]] = {
     "user-script": _user_script,
     "services": _services,
 }
-LATER: dict[str, Callable[[Node], object]] = {"scratch": _scratch, "mounts": _mounts}
+LATER: dict[str, Callable[[Node], object]] = {"scratch": _scratch, "mounts": _mounts, "tune": _settings}

@@ -106,7 +106,7 @@ def test_killed_at_any_step_the_next_boot_takes_it_up(booting, step):
     assert booting.steps == [*STEPS[: STEPS.index(step) + 1], *STEPS]
     assert (booting.root / "script").read_text().split() == ["ran"], "once per instance"
     assert booting.boot()[0] == 0
-    assert booting.steps[-2:] == ["later scratch", "later mounts"]
+    assert booting.steps[-3:] == ["later scratch", "later mounts", "later tune"]
     assert booting.told == ["CONTINUE"]
 
 
@@ -164,7 +164,7 @@ def test_a_later_boot_tries_every_step_whatever_became_of_the_one_before(booting
     assert booting.boot("--first")[0] == 0
     status, said = booting.boot(BREAK="later scratch")
     assert status == 1
-    assert booting.steps[-2:] == ["later scratch", "later mounts"]
+    assert booting.steps[-3:] == ["later scratch", "later mounts", "later tune"]
     assert "ultracluster boot: FAILED at scratch: later scratch is broken; repair it" in said
 
 
