@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -27,15 +28,18 @@ def cache() -> Path:
 def root_folder() -> Path:
     """The guest's root as a folder; built when the recipe is new, which takes one to three minutes."""
     folder = cache() / f"{SUITE}-{_recipe()}"
-    if not (folder / "complete").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        _certificate_authority(folder)
-        _build(folder)
-        (folder / "complete").touch()
-        for old in cache().glob(f"{SUITE}-*"):
-            if old != folder:
-                shutil.rmtree(old)
+    cache().mkdir(parents=True, exist_ok=True)
+    with (cache() / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two runs may want the same root
+        if not (folder / "complete").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            _certificate_authority(folder)
+            _build(folder)
+            (folder / "complete").touch()
+            for old in cache().glob(f"{SUITE}-*"):
+                if old != folder:
+                    shutil.rmtree(old)
     return folder
 
 
@@ -100,7 +104,8 @@ def _build(folder: Path) -> None:
     with (folder / "build.log").open("w") as log:
         done = subprocess.run(
             [
-                *("mmdebstrap", "--mode=root", "--variant=apt", "--format=directory"),
+                # Mounts of its own end with it, whatever happens; nobody may ever copy a whole /proc.
+                *("unshare", "--mount", "mmdebstrap", "--mode=root", "--variant=apt", "--format=directory"),
                 *(f"--include={_packages()}", '--aptopt=APT::Install-Recommends "false"', *options),
                 f'--customize-hook=cp -a "{GUEST}/root/." "$1/"',
                 f'--customize-hook=cp "{folder}/ca.crt" "$1/usr/local/share/ca-certificates/endpoint-of-the-tests.crt"',
