@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, assert_never
 
+from ultracluster.facts.images import operating_systems
 from ultracluster.plan.buckets import BucketPurpose, BucketRequest
 from ultracluster.plan.capacity_options import Capacity, CapacityBlock, OnDemand, Reservation, Spot
 from ultracluster.plan.data_repository import DataRepositoryRequest
@@ -159,6 +160,10 @@ def image_of(spec: ImageSpec) -> Image:
             return Ami(ami_id=spec.ami_id, os=spec.os, root_device_name=spec.root_device_name)
         case "ssm":
             return SsmImage(parameter=spec.parameter, os=spec.os, root_device_name=spec.root_device_name)
+        case "tuned":
+            # A recipe keeps the root device of its base.
+            root = operating_systems()[spec.os].root_device_name
+            return SsmImage(parameter=spec.parameter, os=spec.os, root_device_name=root)
         case _:
             assert_never(spec)
 

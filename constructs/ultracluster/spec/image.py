@@ -9,7 +9,16 @@ from pydantic import Field
 from ultracluster.spec.base import SpecModel
 from ultracluster.spec.forms import AmiId, DeviceName, SsmParameter
 
-__all__ = ["Al2023Spec", "AmiSpec", "DlamiSpec", "ImageSpec", "RootVolumeSpec", "SsmImageSpec", "UbuntuSpec"]
+__all__ = [
+    "Al2023Spec",
+    "AmiSpec",
+    "DlamiSpec",
+    "ImageSpec",
+    "RootVolumeSpec",
+    "SsmImageSpec",
+    "TunedImageSpec",
+    "UbuntuSpec",
+]
 
 OperatingSystem = Literal["al2023", "ubuntu-22.04", "ubuntu-24.04"]
 
@@ -65,7 +74,20 @@ class SsmImageSpec(SpecModel):
     root_device_name: DeviceName | None = Field(default=None, description=ROOT_DEVICE, examples=["/dev/sda1"])
 
 
-ImageSpec = Annotated[DlamiSpec | Al2023Spec | UbuntuSpec | AmiSpec | SsmImageSpec, Field(discriminator="kind")]
+class TunedImageSpec(SpecModel):
+    """The newest tested image of a `TunedImage`, read when the stack is deployed."""
+
+    kind: Literal["tuned"] = Field(description="Kind of image.")
+    parameter: SsmParameter = Field(
+        description="Name of the image's parameter; `:3` behind it keeps to its third image.",
+        examples=["/imagebuilder/training-images/gpu"],
+    )
+    os: OperatingSystem = Field(default="al2023", description="Operating system that the image was built on.")
+
+
+ImageSpec = Annotated[
+    DlamiSpec | Al2023Spec | UbuntuSpec | AmiSpec | SsmImageSpec | TunedImageSpec, Field(discriminator="kind")
+]
 """One of the kinds, chosen by `kind`."""
 
 
