@@ -53,14 +53,19 @@ def stack_wide(stack: cdk.Stack) -> StackWide:
 
 
 def image_parameter(stack: cdk.Stack, name: str) -> str:
-    """The image that a public parameter names when the stack is deployed; one template parameter per stack and image.
+    """The image that a parameter names when the stack is deployed; one template parameter per stack and image.
 
-    Its id is short, since every launch template repeats it: the CDK's own would hold the whole name.
+    Its id is short, since every launch template repeats it: the CDK's own would hold the whole name. A template
+    parameter always takes the newest version; a name with a version behind it (`/images/train:3`) is a dynamic
+    reference.
 
     Args:
         stack: the stack of the fleets.
         name: of the parameter in Systems Manager.
     """
+    path, _, version = name.partition(":")
+    if version:
+        return f"{{{{resolve:ssm:{path}:{version}}}}}"
     known = _images.setdefault(stack, {})
     if name not in known:
         construct_id = f"Image{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -10,6 +10,7 @@ from aws_cdk import aws_kms as kms
 from support.compute import data_of, home, imported_network, lustre, p5
 from support.efa_rule import efa_entries, efa_faults, self_rules
 from support.linting import lint_errors
+from support.policy import judged
 from support.templates import launch_template_data, references, resource_types, resources, user_data
 from ultracluster.facts.instances import catalog
 from ultracluster.fleet.training_fleet import TrainingFleet
@@ -190,6 +191,15 @@ def test_own_images(stack, synth):
     assert one["ImageId"] == "ami-0123456789abcdef0"
     (name,) = references(two["ImageId"])
     assert template["Parameters"][name]["Default"] == "/images/train"
+
+
+def test_a_version_of_a_parameter_is_a_dynamic_reference(stack, synth):
+    """A template parameter would read the newest version, whatever stands behind the name."""
+    p5(stack, image=SsmImage(parameter="/images/train:3", os="ubuntu-24.04", root_device_name="/dev/sda1"))
+    template = synth(stack)
+    assert data_of(template)["ImageId"] == "{{resolve:ssm:/images/train:3}}"
+    assert not [body for body in template["Parameters"].values() if "/images/train" in str(body.get("Default"))]
+    assert "UC-IMG-010" not in judged(template).ids
 
 
 def test_tags_name_the_fleet_on_instance_volume_and_interface(stack, synth):
