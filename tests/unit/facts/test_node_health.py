@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 
 import pytest
@@ -71,3 +72,19 @@ def test_xids_use_the_same_scale():
     assert set(xid_meanings()) == set(xid_actions())
     heavy = {xid for xid, action in xid_actions().items() if action in actions() and actions().index(action) > 2}
     assert set(critical_xids()) == heavy
+
+
+def test_every_fault_of_the_table_is_looked_for_and_no_other():
+    """The names that the checks use, out of their syntax trees."""
+    folder = DATA_FILE.parents[2] / "node"
+    used = set()
+    for path in [*(folder / "health").glob("*.py"), *(folder / "fabric").glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                position = {"failed": 1, "_of": 2}.get(name)
+                if position is not None and len(node.args) > position and isinstance(node.args[position], ast.Constant):
+                    used.add(node.args[position].value)
+    # Named by a variable: a check of the same name.
+    used |= {"fabric_manager", "locked_memory", "neuron_collective"}
+    assert used == set(fault_actions())
