@@ -90,9 +90,15 @@ def mounted(source: str) -> str | None:
 
 
 def lsblk(words: list[str]) -> None:
-    extra = STATE / "children.json"
-    strangers = json.loads(extra.read_text()) if extra.exists() else {}
+    strangers = strange()
     say(json.dumps({"blockdevices": [described(path, strangers) for path in words if path.startswith("/")]}))
+
+
+def strange() -> dict[str, list[dict[str, object]]]:
+    """What a test has put on disks, by their names."""
+    extra = STATE / "children.json"
+    found: dict[str, list[dict[str, object]]] = json.loads(extra.read_text()) if extra.exists() else {}
+    return found
 
 
 def described(path: str, strangers: dict[str, list[dict[str, object]]]) -> dict[str, object]:
@@ -143,6 +149,8 @@ def create(options: dict[str, str], paths: list[str]) -> None:
         fail("mdadm: You haven't given enough devices (real or missing) to create this array")
     digits = os.urandom(16).hex()
     for index, path in enumerate(members):
+        if any(entry["type"] == "md" for entry in strange().get(Path(path).name, [])):
+            fail(f"mdadm: cannot open {path}: Device or resource busy")
         if mounted(path) or Path(path).read_bytes().startswith(b"XFSB"):
             fail(f"mdadm: cannot open {path}: Device or resource busy")
         if index == len(members) // 2:
@@ -179,7 +187,9 @@ def run(device: str, digits: str, members: list[str]) -> None:
 
 
 def stop(options: dict[str, str], paths: list[str]) -> None:
-    Path(paths[0]).unlink()
+    Path(paths[0]).unlink(missing_ok=True)
+    kept = {name: [entry for entry in entries if entry["path"] != paths[0]] for name, entries in strange().items()}
+    (STATE / "children.json").write_text(json.dumps(kept))
     set_arrays({device: digits for device, digits in arrays().items() if device != paths[0]})
 
 

@@ -217,7 +217,8 @@ class TestVerify:
         "growth",
         [
             {"efa": [0, 0], "tcp": [40, 40]},
-            {"efa": [3, 0], "tcp": [40, 40]},  # sent, but never answered
+            {"efa": [3, 0], "tcp": [0, 0]},  # sent, but never answered
+            {"efa": [0, 3], "tcp": [0, 0]},
             {"efa": [0, 0], "tcp": [0, 0]},  # nothing moved at all: no proof
             {"efa": [1, 1], "tcp": [40, 40]},  # a ping over EFA, the data over TCP
         ],

@@ -113,6 +113,25 @@ def test_an_array_that_lost_a_disk_is_made_anew_and_its_remains_are_not_taken_fo
     assert len(machine.called("mdadm --zero-superblock")) == 1
 
 
+def test_what_udev_began_of_an_incomplete_array_is_stopped_first(machine, disks):
+    made(machine)
+    disks.reboot(udev=False)
+    disks.add(disks.names[1])
+    disks.children("nvme1n1", {"name": "md127", "path": "/dev/md127", "type": "md", "mountpoint": None})
+    assert made(machine).source == "raid0"
+    assert machine.called("mdadm --stop") == ["mdadm --stop /dev/md127"]
+
+
+def test_a_complete_array_that_udev_did_not_start_is_stopped_and_assembled(machine, disks):
+    made(machine)
+    before = disks.superblock()
+    disks.reboot(udev=False)
+    disks.children("nvme1n1", {"name": "md127", "path": "/dev/md127", "type": "md", "mountpoint": None})
+    assert made(machine).source == "raid0"
+    assert disks.superblock() == before
+    assert machine.called("mdadm --stop") == ["mdadm --stop /dev/md127"]
+
+
 @pytest.mark.parametrize(
     ("tool", "moment"),
     [
