@@ -9,23 +9,25 @@ import pytest
 
 from support.mutations.bases import Base, bases, clean
 from support.mutations.fabric import FABRIC
+from support.mutations.orchestration import ORCHESTRATION
 from support.mutations.others import OTHERS
+from support.mutations.scripts import SCRIPTS
 from support.mutations.services import SERVICES
 from support.mutations.storage import STORAGE
-from support.mutations.tools import DoesNotApply, Mutation, Place
+from support.mutations.tools import DoesNotApply, Mutation, Place, full_type
 from ultracluster.facts.rules import rule_registry
 from ultracluster.findings import Severity
 
 pytestmark = pytest.mark.slow
 
-MUTATIONS = (*FABRIC, *STORAGE, *SERVICES, *OTHERS)
+MUTATIONS = (*FABRIC, *STORAGE, *SERVICES, *OTHERS, *SCRIPTS, *ORCHESTRATION)
 PLACES = 4
 """Places at which each change is tried."""
 
 
 def _candidates(mutation: Mutation) -> list[tuple[Base, int, str]]:
     """(app, number of the template, logical id) of what a change may break."""
-    kind = f"AWS::{mutation.on}"
+    kind = full_type(mutation.on)
     return [
         (base, at, name)
         for base in bases()
@@ -59,7 +61,7 @@ def test_a_broken_app_is_found_by_its_rule_alone(index: int) -> None:
             continue
         kinds = {key: body["Type"] for template in templates for key, body in template["Resources"].items()}
         places = {place for found_rule, place in fresh if found_rule == rule}
-        wanted = name if not mutation.at else f"AWS::{mutation.at}"
+        wanted = name if not mutation.at else full_type(mutation.at)
         hit = bool(places) if mutation.at == "*" else wanted in places or wanted in map(kinds.get, places)
         assert hit, f"{rule} is silent on {base.name}/{name}; found {sorted(fresh)}"
         others = {found_rule for found_rule, _ in fresh} - {rule} - allowed

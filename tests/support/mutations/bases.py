@@ -41,6 +41,19 @@ Found = frozenset[tuple[str, str]]
 _TAGS = [
     {"ResourceType": kind, "Tags": [{"Key": "cost-centre", "Value": "research"}]} for kind in ("instance", "volume")
 ]
+_ONCALL = "arn:aws:sns:us-east-1:111122223333:oncall"
+_OWN_ACCOUNT = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {
+            "Effect": "Allow",
+            "Principal": "*",
+            "Action": "s3:*",
+            "Resource": "*",
+            "Condition": {"StringEquals": {"aws:PrincipalAccount": "111122223333"}},
+        }
+    ],
+}
 
 
 @dataclass(frozen=True)
@@ -101,6 +114,37 @@ def _network() -> Body:
         "Private": resource(
             "EC2::Subnet", VpcId={"Ref": "Vpc"}, CidrBlock="10.0.0.0/20", AvailabilityZone="us-east-1a"
         ),
+        "Table": resource("EC2::RouteTable", VpcId={"Ref": "Vpc"}),
+        "Routed": resource(
+            "EC2::SubnetRouteTableAssociation", SubnetId={"Ref": "Private"}, RouteTableId={"Ref": "Table"}
+        ),
+        "S3": resource(
+            "EC2::VPCEndpoint",
+            VpcId={"Ref": "Vpc"},
+            ServiceName="com.amazonaws.us-east-1.s3",
+            VpcEndpointType="Gateway",
+            RouteTableIds=[{"Ref": "Table"}],
+            PolicyDocument=_OWN_ACCOUNT,
+        ),
+        "Budget": resource(
+            "Budgets::Budget",
+            Budget={
+                "BudgetType": "COST",
+                "TimeUnit": "MONTHLY",
+                "BudgetLimit": {"Amount": 100000, "Unit": "USD"},
+                "CostFilters": {"TagKeyValue": ["user:cost-centre$research"]},
+            },
+            NotificationsWithSubscribers=[
+                {
+                    "Notification": {
+                        "NotificationType": "FORECASTED",
+                        "ComparisonOperator": "GREATER_THAN",
+                        "Threshold": 100,
+                    },
+                    "Subscribers": [{"SubscriptionType": "SNS", "Address": _ONCALL}],
+                }
+            ],
+        ),
         "Efa": closed_group(VpcId={"Ref": "Vpc"}),
         **self_rules("Efa"),
         "Control": closed_group(
@@ -131,19 +175,46 @@ def _eks() -> Body:
     subnets = [{"Ref": "Private"}]
     return {
         **_network(),
-        "Nodes": nodes(InstanceTypes=[P5], Subnets=subnets),
+        "Nodes": nodes(Subnets=subnets, ClusterName={"Ref": "Api"}),
         "Lt": _node_template(
+            InstanceType=P5,
             NetworkInterfaces=min_ip(
                 range(32),
                 Groups=[{"Fn::GetAtt": ["Efa", "GroupId"]}, {"Fn::GetAtt": ["Api", "ClusterSecurityGroupId"]}],
-            )
+            ),
         ),
         "Api": resource(
             "EKS::Cluster",
             RoleArn="arn:aws:iam::111122223333:role/eks",
             ResourcesVpcConfig={"SubnetIds": subnets, "EndpointPublicAccess": False, "EndpointPrivateAccess": True},
         ),
+        "Job": {"Type": "Custom::AWSCDK-EKS-KubernetesResource", "Properties": {"Manifest": json.dumps([_pod()])}},
+        **_watched(),
     }
+
+
+def _pod() -> Body:
+    limits = {"nvidia.com/gpu": 8, "vpc.amazonaws.com/efa": 32, "hugepages-2Mi": "5120Mi"}
+    container = {"name": "train", "image": "train:1", "resources": {"limits": limits}}
+    return {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [container]}}
+
+
+def _watched() -> Body:
+    """An alarm on the use of accelerators."""
+    alarm = resource(
+        "CloudWatch::Alarm",
+        Namespace="CWAgent",
+        MetricName="nvidia_smi_utilization_gpu",
+        Statistic="Average",
+        Period=300,
+        EvaluationPeriods=12,
+        Threshold=5,
+        ComparisonOperator="LessThanThreshold",
+        TreatMissingData="notBreaching",
+        AlarmActions=[_ONCALL],
+        OKActions=[_ONCALL],
+    )
+    return {"Idle": alarm}
 
 
 def _batch() -> Body:
@@ -171,8 +242,9 @@ def _pcs() -> Body:
             UserData=encoded(SCRIPT),
             InstanceType=P5,
         ),
-        "Nodes": pcs_nodes(SubnetIds=subnets),
+        "Nodes": pcs_nodes(SubnetIds=subnets, Name=None),
         "Work": pcs_queue("Nodes"),
+        **_watched(),
     }
 
 
@@ -184,7 +256,15 @@ def _hyperpod() -> Body:
             pod_group(), VpcConfig={"SecurityGroupIds": [{"Ref": "Efa"}], "Subnets": [{"Ref": "Private"}]}
         ),
         "Role": pod_role(*actions),
+        "Health": _heard("SageMaker HyperPod Cluster Node Health Event"),
+        "Failed": _heard("SageMaker HyperPod Cluster Event", EventDetails={"EventLevel": ["Error"]}),
     }
+
+
+def _heard(name: str, **detail: Any) -> Body:
+    """A rule that hands events of HyperPod on."""
+    pattern = {"source": ["aws.sagemaker"], "detail-type": [name], **({"detail": detail} if detail else {})}
+    return resource("Events::Rule", EventPattern=pattern, Targets=[{"Id": "oncall", "Arn": _ONCALL}])
 
 
 def _image() -> Body:
@@ -205,6 +285,30 @@ def _image() -> Body:
             Version="1.0.0",
             ParentImage=parent,
             Components=[{"ComponentArn": {"Fn::GetAtt": ["Driver", "Arn"]}}],
+        ),
+        "Builder": resource(
+            "ImageBuilder::InfrastructureConfiguration",
+            Name="nodes",
+            InstanceProfileName="image-builder",
+            InstanceTypes=["g6.xlarge"],
+            InstanceMetadataOptions={"HttpTokens": "required", "HttpPutResponseHopLimit": 1},
+        ),
+        "Shared": resource(
+            "ImageBuilder::DistributionConfiguration",
+            Name="nodes",
+            Distributions=[
+                {
+                    "Region": "us-east-1",
+                    "AmiDistributionConfiguration": {"LaunchPermissionConfiguration": {"UserIds": ["111122223333"]}},
+                }
+            ],
+        ),
+        "Pipeline": resource(
+            "ImageBuilder::ImagePipeline",
+            Name="nodes",
+            ImageRecipeArn={"Fn::GetAtt": ["Recipe", "Arn"]},
+            InfrastructureConfigurationArn={"Fn::GetAtt": ["Builder", "Arn"]},
+            DistributionConfigurationArn={"Fn::GetAtt": ["Shared", "Arn"]},
         ),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from support.mutations.services import types_of_the_group
 from support.mutations.tools import Body, Change, Mutation, Place, drop, each, needs, put
 
 _LT, _ASG = "EC2::LaunchTemplate", "AutoScaling::AutoScalingGroup"
@@ -306,14 +307,14 @@ FABRIC = (
     Mutation("NIC-009", _LT, _no_groups, frozenset({"EFA-005"})),
     Mutation("NIC-010", "EC2::Subnet", _public_addresses, at="*"),
     Mutation("NIC-012", _LT, _entry("efa-only", "efa", DeleteOnTermination=None)),
-    Mutation("EFA-001", _LT, _another_type("trn1.2xlarge"), frozenset({"NIC-004", "NIC-005"})),
+    Mutation("EFA-001", _LT, _another_type("trn1.2xlarge"), frozenset({"EKS-004", "NIC-004", "NIC-005"})),
     Mutation("EFA-002", _LT, _fewer_devices),
     Mutation("EFA-004", _LT, _fabric_on_an_ordinary_card),
     # The scheduler of PCS stands in the same group.
     Mutation("EFA-005", _INGRESS, _one_port, frozenset({"PCS-006"}), at=_LT),
     Mutation("EFA-005", _EGRESS, _to_another_group, frozenset({"PCS-006"}), at=_LT),
     Mutation("EFA-007", _ASG, _second_zone, frozenset({"EFS-002", "LUS-011"})),
-    Mutation("EFA-009", "EKS::Nodegroup", put("InstanceTypes", ["p5.48xlarge", "p5en.48xlarge"]), at=_LT),
+    Mutation("EFA-009", "EKS::Nodegroup", types_of_the_group("p5.48xlarge", "p5en.48xlarge"), at=_LT),
     Mutation("EFA-006", _LT, _another_group, frozenset({"NET-011"}), at="*"),
     Mutation("NET-011", _LT, _another_group, frozenset({"EFA-006"}), at="*"),
     Mutation("NIC-011", _LT, _subnet_of_its_own),

@@ -33,6 +33,17 @@ def _subnet_in_an_entry(place: Place) -> None:
     place.pick.choice(place.entries("interface", "efa"))["SubnetId"] = "subnet-0123456789abcdef0"
 
 
+def types_of_the_group(*names: str) -> Change:
+    """Name the types of a node group on the group instead of in its launch template."""
+
+    def change(place: Place) -> None:
+        place.properties["InstanceTypes"] = list(names)
+        for _, body in place.others(_LT):
+            body["Properties"][_DATA].pop("InstanceType", None)
+
+    return change
+
+
 def _group(*path: object) -> Change:
     return put("InstanceGroups", 0, *path)
 
@@ -92,14 +103,14 @@ def _without_interfaces(place: Place) -> None:
 SERVICES = (
     Mutation("EKS-001", _LT, _used_by(_GROUP, _subnet_in_an_entry)),
     Mutation("EKS-002", _LT, _used_by(_GROUP, put(_DATA, "IamInstanceProfile", {"Name": "nodes"}))),
-    Mutation("EKS-003", _LT, _used_by(_GROUP, put(_DATA, "InstanceType", "p5.48xlarge")), at=_GROUP),
+    Mutation("EKS-003", _GROUP, put("InstanceTypes", ["p5.48xlarge"])),
     Mutation("EKS-004", _GROUP, put("AmiType", "AL2023_x86_64_NEURON")),
     Mutation("EKS-004", _GROUP, put("AmiType", "AL2023_x86_64_STANDARD")),
     Mutation("EKS-005", _GROUP, drop("AmiType")),
     Mutation(
         "EKS-006",
         _GROUP,
-        put("InstanceTypes", ["p5.48xlarge", "trn1.32xlarge"]),
+        types_of_the_group("p5.48xlarge", "trn1.32xlarge"),
         frozenset({"EFA-009", "EKS-004", "NIC-004"}),
     ),
     Mutation(
@@ -121,7 +132,7 @@ SERVICES = (
         ),
     ),
     Mutation("EKS-018", "EKS::Cluster", put("ResourcesVpcConfig", "EndpointPublicAccess", True)),
-    Mutation("EKS-021", _GROUP, drop("InstanceTypes"), frozenset({"NIC-016"})),
+    Mutation("EKS-021", _LT, _used_by(_GROUP, drop(_DATA, "InstanceType")), frozenset({"NIC-016"}), at=_GROUP),
     Mutation("EKS-022", _LT, _used_by(_GROUP, put(_DATA, "UserData", _PLAIN_SCRIPT))),
     Mutation("BAT-001", _ENVIRONMENT, put(_POOL, "SecurityGroupIds", ["sg-0123456789abcdef0"])),
     Mutation("BAT-002", _LT, _used_by(_ENVIRONMENT, put(_DATA, "UserData", _PLAIN_SCRIPT))),

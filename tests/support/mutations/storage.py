@@ -114,7 +114,8 @@ def _other_root(place: Place) -> None:
 
 def _one_port_between(place: Place) -> None:
     groups = str([place.at("GroupId"), place.properties.get("SourceSecurityGroupId")])
-    needs(place.properties.get("IpProtocol") == "-1" and "Servers" in groups)
+    # Of an EFA-enabled file system clients beside the fleets carry a group of their own.
+    needs(place.properties.get("IpProtocol") == "-1" and "Servers" in groups and "GroupsClients" not in groups)
     place.properties.update(IpProtocol="tcp", FromPort=988, ToPort=988)
 
 

@@ -56,13 +56,23 @@ class Place:
 
     def add(self, logical_id: str, kind: str, **properties: Any) -> None:
         """Add a resource to the template."""
-        self.template["Resources"][logical_id] = {"Type": f"AWS::{kind}", "Properties": properties}
+        self.template["Resources"][logical_id] = {"Type": full_type(kind), "Properties": properties}
+
+    def others(self, kind: str) -> list[tuple[str, Body]]:
+        """Names and bodies of the resources of a type in the same template."""
+        wanted = full_type(kind)
+        return [(name, body) for name, body in self.template["Resources"].items() if body["Type"] == wanted]
 
     def entries(self, *kinds: str) -> list[Body]:
         """Entries of a launch template's interface list, of some interface types."""
         found = [entry for entry in self.data.get("NetworkInterfaces", ()) if entry.get("InterfaceType") in kinds]
         needs(bool(found))
         return found
+
+
+def full_type(kind: str) -> str:
+    """The type of a resource that is named without `AWS::`."""
+    return kind if kind.startswith("Custom::") else f"AWS::{kind}"
 
 
 Change = Callable[[Place], None]
