@@ -54,6 +54,8 @@ class StorageStack(cdk.Stack):
         self.lustre = {
             lustre.name: self._lustre(lustre, planned) for lustre, planned in zip(spec.lustre, plan.lustre, strict=True)
         }
+        for name, file_system in self.lustre.items():
+            self._output_clients(name, file_system)
         self.shared: dict[str, SharedStorage] = {**self.lustre}
         if spec.home is not None and plan.home is not None:
             self.shared["home"] = self._home(spec.home, plan.home.availability_zones)
@@ -98,7 +100,7 @@ class StorageStack(cdk.Stack):
             )
             for link in request.data_repositories
         ]
-        file_system = LustreFileSystem(
+        return LustreFileSystem(
             self,
             f"Lustre-{spec.name}",
             network=self._network,
@@ -119,15 +121,16 @@ class StorageStack(cdk.Stack):
             checkpoints=request.checkpoints,
             removal_policy=_removal(request.removal_policy),
         )
-        if plan.efa:
-            # The fleets have a group of their own beside them.
+
+    def _output_clients(self, name: str, file_system: LustreFileSystem) -> None:
+        """Name the group of an EFA file system: the fleets of the cluster have one of their own beside them."""
+        if file_system.mount.efa:
             cdk.CfnOutput(
                 self,
-                f"ClientsOf-{spec.name}",
+                f"ClientsOf-{name}",
                 value=file_system.client_security_group.security_group_id,
-                description=f"security group for nodes of other stacks that mount {spec.name}",
+                description=f"security group for nodes of other stacks that mount {name}",
             )
-        return file_system
 
     def _home(self, spec: HomeSpec, zones: tuple[str, ...]) -> SharedHome:
         request = home_request(spec, availability_zones=zones)

@@ -78,11 +78,13 @@ def test_nothing_refers_to_the_compute_stack(cluster: Path) -> None:
 @each_cluster
 def test_no_statement_allows_every_action_on_everything(cluster: Path) -> None:
     for template in synthesized(cluster).templates.values():
+        policies = all_properties(template, "AWS::IAM::ManagedPolicy")
         for role in all_properties(template, "AWS::IAM::Role"):
-            for policy in role.get("Policies", []):
-                for statement in policy["PolicyDocument"]["Statement"]:
-                    actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
-                    assert not (statement["Resource"] == "*" and any(action.endswith("*") for action in actions))
+            policies += role.get("Policies", [])
+        for policy in policies:
+            for statement in policy["PolicyDocument"]["Statement"]:
+                actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
+                assert not (statement["Resource"] == "*" and any(action.endswith("*") for action in actions))
 
 
 @each_cluster

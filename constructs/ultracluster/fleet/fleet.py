@@ -2,7 +2,7 @@
 
 Launch template (one per card layout), Auto Scaling group with its life-cycle hooks inside, role and instance profile,
 log group, placement group where the plan wants one, and the EFA security group with its two self rules. A Capacity
-Block whose end is known adds a scheduled action.
+Block whose end is known adds a scheduled action. Once per stack there is the policy that all nodes have.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ultracluster.fleet.bootstrap import mount_request, mount_slots, mounts_over
 from ultracluster.fleet.defaults import LOG_RETENTION_DAYS
 from ultracluster.fleet.launch_template import NodeParts, launch_template
 from ultracluster.fleet.metrics import group_metric, node_metric
-from ultracluster.fleet.role import NodeAccess, attach_policy, node_actions, node_policy, node_role
-from ultracluster.fleet.stack_wide import image_parameter, stack_wide
+from ultracluster.fleet.role import NodeAccess, attach_policy, node_actions, node_policy, node_role, own_policy
+from ultracluster.fleet.stack_wide import image_parameter, nodes_policy, stack_wide
 from ultracluster.fleet.user_data import PROGRAM, render_user_data
 from ultracluster.fleet.volume_key import allow_auto_scaling
 from ultracluster.fleet.wildcards import acknowledge_wildcards
@@ -231,10 +231,10 @@ class Fleet(Construct):
             buckets=buckets,
             mounts=self._mounts,
         )
-        document = node_policy(self._stack, access)
+        document = own_policy(self._stack, access) if given is None else node_policy(self._stack, access)
         acknowledge_wildcards(self, document)
         if given is None:
-            return node_role(self, document)
+            return node_role(self, document, nodes_policy(self._stack, access))
         policy, taken = attach_policy(self, given, document)
         if taken:
             self.node_policy = policy

@@ -1,7 +1,10 @@
 """The role of the nodes: what their programs, the agents and the job need, and nothing else.
 
-No managed policy is attached. `AmazonSSMManagedInstanceCore` would let every node read every parameter of the account
-and run inventory, patching and associations; a session needs five actions of it.
+What is the same for every fleet stands once per stack, in a policy that all roles made here have: repeated in fifty
+roles, it would be a tenth of their template. What names the fleet, its buckets and its file systems stands in its role.
+
+No managed policy of AWS is attached. `AmazonSSMManagedInstanceCore` would let every node read every parameter of the
+account and run inventory, patching and associations; a session needs five actions of it.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from ultracluster.storage.bucket_access import BucketAccess
 from ultracluster.storage.contract import Mount
 from ultracluster.values import dataclass
 
-__all__ = ["NodeAccess", "attach_policy", "node_actions", "node_policy", "node_role"]
+__all__ = ["NodeAccess", "attach_policy", "common_policy", "node_actions", "node_policy", "node_role", "own_policy"]
 
 Statement = dict[str, object]
 
@@ -49,20 +52,27 @@ class NodeAccess:
 
 
 def node_policy(stack: cdk.Stack, access: NodeAccess) -> dict[str, object]:
-    """The policy document of a node."""
-    buckets = [statement for bucket in access.buckets for statement in bucket_statements(bucket)]
-    return {
-        "Version": "2012-10-17",
-        "Statement": [*_agents(access), *_programs(access), *buckets, *_file_systems(stack, access.mounts)],
-    }
+    """All that a node may do: the document for a role that is not made here."""
+    return _document([*_common(access), *_own(stack, access)])
 
 
-def node_role(scope: Construct, document: dict[str, object]) -> iam.Role:
-    """A role for EC2 with that one policy."""
+def common_policy(access: NodeAccess) -> dict[str, object]:
+    """The part of it that is the same for every fleet that publishes in the same namespace."""
+    return _document(_common(access))
+
+
+def own_policy(stack: cdk.Stack, access: NodeAccess) -> dict[str, object]:
+    """The part of it that is the fleet's own."""
+    return _document(_own(stack, access))
+
+
+def node_role(scope: Construct, document: dict[str, object], common: iam.IManagedPolicy) -> iam.Role:
+    """A role for EC2 with the fleet's own policy and the common one."""
     return iam.Role(
         scope,
         "Role",
         assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
+        managed_policies=[common],
         inline_policies={"Node": iam.PolicyDocument.from_json(document)},
     )
 
@@ -91,7 +101,11 @@ def node_actions(document: dict[str, object]) -> list[str]:
     return sorted(actions)
 
 
-def _agents(access: NodeAccess) -> Iterable[Statement]:
+def _document(statements: Iterable[Statement]) -> dict[str, object]:
+    return {"Version": "2012-10-17", "Statement": list(statements)}
+
+
+def _common(access: NodeAccess) -> Iterable[Statement]:
     yield {
         # Session Manager, and the agent's look at the tags of its node; none of these actions knows resources.
         "Sid": "Agents",
@@ -107,28 +121,12 @@ def _agents(access: NodeAccess) -> Iterable[Statement]:
         "Resource": "*",
     }
     yield {
-        "Sid": "OwnLogGroup",
-        "Effect": "Allow",
-        "Action": ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
-        "Resource": access.log_group_arn,
-    }
-    yield {
         "Sid": "OwnMetrics",
         "Effect": "Allow",
         "Action": "cloudwatch:PutMetricData",
         "Resource": "*",
         "Condition": {"StringEquals": {"cloudwatch:namespace": access.metrics_namespace}},
     }
-    suspend = ["autoscaling:SuspendProcesses"] if access.suspends_rebalancing else []
-    yield {
-        "Sid": "OwnGroup",
-        "Effect": "Allow",
-        "Action": ["autoscaling:CompleteLifecycleAction", "autoscaling:SetInstanceHealth", *suspend],
-        "Resource": access.group_arn_pattern,
-    }
-
-
-def _programs(access: NodeAccess) -> Iterable[Statement]:
     yield {"Sid": "OwnPrograms", "Effect": "Allow", "Action": "s3:GetObject", "Resource": access.program_arn}
     yield {
         "Sid": "OwnEvents",
@@ -137,6 +135,25 @@ def _programs(access: NodeAccess) -> Iterable[Statement]:
         "Resource": access.event_bus_arn,
         "Condition": {"StringEquals": {"events:source": EVENT_SOURCE}},
     }
+
+
+def _own(stack: cdk.Stack, access: NodeAccess) -> Iterable[Statement]:
+    yield {
+        "Sid": "OwnLogGroup",
+        "Effect": "Allow",
+        "Action": ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
+        "Resource": access.log_group_arn,
+    }
+    suspend = ["autoscaling:SuspendProcesses"] if access.suspends_rebalancing else []
+    yield {
+        "Sid": "OwnGroup",
+        "Effect": "Allow",
+        "Action": ["autoscaling:CompleteLifecycleAction", "autoscaling:SetInstanceHealth", *suspend],
+        "Resource": access.group_arn_pattern,
+    }
+    for bucket in access.buckets:
+        yield from bucket_statements(bucket)
+    yield from _file_systems(stack, access.mounts)
 
 
 def _file_systems(stack: cdk.Stack, mounts: Sequence[Mount]) -> Iterable[Statement]:

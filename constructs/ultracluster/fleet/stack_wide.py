@@ -11,12 +11,15 @@ from typing import cast
 from weakref import WeakKeyDictionary
 
 import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
 
+from ultracluster.fleet.role import NodeAccess, common_policy
+from ultracluster.fleet.wildcards import acknowledge_wildcards
 from ultracluster.node_asset import node_program_asset
 from ultracluster.plan.node_program import node_program
 from ultracluster.values import dataclass
 
-__all__ = ["StackWide", "image_parameter", "stack_wide"]
+__all__ = ["StackWide", "image_parameter", "nodes_policy", "stack_wide"]
 
 _IMAGE = "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>"
 
@@ -36,6 +39,7 @@ class StackWide:
     event_bus_arn: str
 
 
+_policies: WeakKeyDictionary[cdk.Stack, dict[str, iam.ManagedPolicy]] = WeakKeyDictionary()
 _known: WeakKeyDictionary[cdk.Stack, StackWide] = WeakKeyDictionary()
 _images: WeakKeyDictionary[cdk.Stack, dict[str, str]] = WeakKeyDictionary()
 
@@ -74,6 +78,27 @@ def image_parameter(stack: cdk.Stack, name: str) -> str:
         )
         known[name] = cast("cdk.CfnParameter", made).value_as_string
     return known[name]
+
+
+def nodes_policy(stack: cdk.Stack, access: NodeAccess) -> iam.ManagedPolicy:
+    """The policy that the roles of all fleets of a stack have; one for each namespace of metrics.
+
+    Args:
+        stack: the stack of the fleets.
+        access: what the nodes of one of them have to reach.
+    """
+    known = _policies.setdefault(stack, {})
+    namespace = access.metrics_namespace
+    if namespace not in known:
+        document = common_policy(access)
+        known[namespace] = policy = iam.ManagedPolicy(
+            stack,
+            f"Nodes{hashlib.sha256(namespace.encode()).hexdigest()[:8]}",
+            description="what nodes of every fleet may do",
+            document=iam.PolicyDocument.from_json(document),
+        )
+        acknowledge_wildcards(policy, document)
+    return known[namespace]
 
 
 def _look_up(stack: cdk.Stack) -> StackWide:

@@ -273,6 +273,7 @@ def test_one_template_and_nine_resources(stack, synth):
         "AWS::EC2::SecurityGroupEgress": 1,
         "AWS::EC2::SecurityGroupIngress": 1,
         "AWS::IAM::InstanceProfile": 1,
+        "AWS::IAM::ManagedPolicy": 1,
         "AWS::IAM::Role": 1,
         "AWS::Logs::LogGroup": 1,
     }

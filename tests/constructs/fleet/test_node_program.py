@@ -68,7 +68,7 @@ def test_without_an_environment_bucket_and_region_are_those_of_the_deployment(ap
     url, _ = fetched(template, data_of(template))
     ((_, place),) = assets(app.outdir, stack).values()
     assert url == f"s3://cdk-hnb659fds-assets-111122223333-us-east-1/{place['objectKey']}"
-    written = json.dumps(only(template, "AWS::IAM::Role"))
+    written = json.dumps(only(template, "AWS::IAM::ManagedPolicy"))
     assert '"Fn::Sub": "cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"' in written
     assert '"Ref": "AWS::Partition"' in written
 
@@ -114,7 +114,7 @@ def test_other_synthesizers_say_where_the_file_goes(app, synthesizer):
     assert url == f"s3://{bucket}/{place['objectKey']}"
     (statement,) = [
         found
-        for found in only(template, "AWS::IAM::Role")["Policies"][0]["PolicyDocument"]["Statement"]
+        for found in only(template, "AWS::IAM::ManagedPolicy")["PolicyDocument"]["Statement"]
         if found.get("Sid") == "OwnPrograms"
     ]
     assert place["objectKey"] in json.dumps(statement["Resource"])

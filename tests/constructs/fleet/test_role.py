@@ -21,10 +21,14 @@ KEY = "arn:aws:kms:us-east-1:111122223333:key/0a1b2c3d-0000-4000-8000-0000000000
 
 
 def statements(template, resource_type="AWS::IAM::Role"):
-    """The statements of the only inline policy."""
+    """The statements of the only inline policy, and for a role those of the policy that all nodes have."""
     properties = only(template, resource_type)
-    policy = properties["Policies"][0] if "Policies" in properties else properties
-    return policy["PolicyDocument"]["Statement"]
+    if "Policies" not in properties:
+        return properties["PolicyDocument"]["Statement"]
+    (common,) = resources(template, "AWS::IAM::ManagedPolicy")
+    assert properties["ManagedPolicyArns"] == [{"Ref": common}]
+    documents = [properties["Policies"][0], resources(template, "AWS::IAM::ManagedPolicy")[common]["Properties"]]
+    return [statement for each in documents for statement in each["PolicyDocument"]["Statement"]]
 
 
 def actions(template):
@@ -67,10 +71,12 @@ def test_a_node_can_do_this_and_nothing_else(stack, synth):
     }
 
 
-def test_no_managed_policy_and_no_action_with_a_wildcard(stack, synth):
+def test_no_managed_policy_of_aws_and_no_action_with_a_wildcard(stack, synth):
     p5(stack)
     template = synth(stack)
-    assert "ManagedPolicyArns" not in only(template, "AWS::IAM::Role")
+    assert references(only(template, "AWS::IAM::Role")["ManagedPolicyArns"]) == set(
+        resources(template, "AWS::IAM::ManagedPolicy")
+    )
     assert not any("*" in action for action in actions(template))
 
 
@@ -190,6 +196,7 @@ def test_an_existing_role_gets_what_the_nodes_need(stack, synth):
     fleet = p5(stack, role=given)
     template = synth(stack)
     assert resource_types(template)["AWS::IAM::Role"] == 1
+    assert "AWS::IAM::ManagedPolicy" not in resource_types(template)
     policy = only(template, "AWS::IAM::Policy")
     (role,) = resources(template, "AWS::IAM::Role")
     assert policy["Roles"] == [{"Ref": role}]
@@ -251,3 +258,17 @@ def test_a_training_bucket_is_taken_as_it_is(stack, synth):
     data = TrainingBucket.from_existing(stack, "Data", bucket_name="team-data")
     p5(stack, bucket_access=[BucketAccess(bucket=data, prefix="tokens/")])
     assert objects(actions(synth(stack))) == ["arn:aws:s3:::team-data/tokens/*"]
+
+
+def test_what_all_nodes_may_do_stands_once_per_stack_and_namespace(stack, synth):
+    network = imported_network(stack, "us-east-1a")
+    for name, namespace in (("A", "UltraCluster"), ("B", "UltraCluster"), ("C", "Other")):
+        TrainingFleet(stack, name, network=network, instance_type="p5.48xlarge", count=2, metrics_namespace=namespace)
+    template = synth(stack)
+    attached = [role["ManagedPolicyArns"] for role in all_properties(template, "AWS::IAM::Role")]
+    assert len(resources(template, "AWS::IAM::ManagedPolicy")) == 2
+    assert attached[0] == attached[1] != attached[2]
+    (other,) = references(attached[2])
+    document = resources(template, "AWS::IAM::ManagedPolicy")[other]["Properties"]["PolicyDocument"]
+    (metrics,) = [found for found in document["Statement"] if found["Sid"] == "OwnMetrics"]
+    assert metrics["Condition"] == {"StringEquals": {"cloudwatch:namespace": "Other"}}
