@@ -7,13 +7,13 @@ it changes. A cluster's file names the parameter under `image`, see `apps/tuned_
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 
 from ultracluster import ClusterNetwork, TunedImage
 from ultracluster.storage.cluster_key import ClusterKey
+from ultracluster.values import dataclass
 
 if TYPE_CHECKING:
     from constructs import Construct

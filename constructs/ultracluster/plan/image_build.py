@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from ultracluster.facts.image_names import architecture_of_type
@@ -19,6 +19,7 @@ from ultracluster.plan.decision import Decision
 from ultracluster.plan.image_components import OPTIONAL_PARTS, Build, components
 from ultracluster.plan.image_document import Document
 from ultracluster.plan.image_options import Al2023, Dlami, OperatingSystem, Ubuntu
+from ultracluster.values import dataclass
 
 __all__ = ["Base", "TunedImagePlan", "TunedImageRequest", "check_tuned_image", "plan_tuned_image"]
 

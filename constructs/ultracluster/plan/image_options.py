@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, Protocol, cast
+
+from ultracluster.values import dataclass
 
 __all__ = ["Al2023", "Ami", "Dlami", "Image", "ImageSource", "OperatingSystem", "SsmImage", "Ubuntu", "image_from"]
 
