@@ -213,6 +213,16 @@ sys.exit(stage.run(parser.parse_args(words), machine.node()))
         assert program("copy", url(bucket), target)[0] == 0
         assert files(target) == data
 
+    def test_what_a_killed_run_had_brought_whole_is_not_brought_again(self, program, bucket, data, target):
+        slot = shelf.Slot(target)
+        for name in ("a.bin", NAMES[2]):
+            (slot.partial / name).parent.mkdir(parents=True, exist_ok=True)
+            (slot.partial / name).write_bytes(data[name])
+        status, done = program("copy", url(bucket), target)
+        assert (status, done["copied"], done["stood"]) == (0, 4, 2)
+        assert files(target) == data
+        assert not slot.partial.exists()
+
     def test_a_line_of_the_journal_that_was_cut_off_is_left_out(self, program, bucket, data, target):
         program("copy", url(bucket), target)
         journal = target.parent / shelf.FOLDER / "set.journal"

@@ -85,12 +85,13 @@ class Copy:
         missing = self._missing(entries)
         done.stood = len(entries) - len(missing)
         if missing:
-            self._room(missing, reserve)
             with self._slot.leased(alone=True) as lease:
                 if lease is None:
                     raise NodeError(
                         f"{self._slot.target} is in use and would be changed; wait for the job that reads it"
                     )
+                missing = self._resumed(missing)
+                self._room(missing, reserve)
                 self._bring(missing, lease)
         self._slot.touch()
         return done
@@ -99,15 +100,30 @@ class Copy:
         """Files that have to come. One that is there without a line in the journal stays when its checksum agrees."""
         unknown = [entry for entry in entries if not self._journal.stands(entry)]
         with ThreadPoolExecutor(_CHECKS) as pool:
-            adopted = list(pool.map(self._adopted, unknown))
+            adopted = list(pool.map(lambda entry: self._adopted(entry, self._slot.target), unknown))
         for entry, how in zip(unknown, adopted):
             if how:
                 self._journal.add(entry, how)
         self._journal.write()
         return [entry for entry, how in zip(unknown, adopted) if not how]
 
-    def _adopted(self, entry: Entry) -> str:
-        path = self._slot.target / entry.path
+    def _resumed(self, missing: Sequence[Entry]) -> list[Entry]:
+        """Files that still have to come, after those that a killed run had brought but not yet put in their places."""
+        if not self._slot.partial.exists():
+            return list(missing)
+        with ThreadPoolExecutor(_CHECKS) as pool:
+            whole = list(pool.map(lambda entry: self._adopted(entry, self._slot.partial), missing))
+        for entry, how in zip(missing, whole):
+            if how:
+                self._put(entry)
+                self._journal.add(entry, how)
+                self.outcome.stood += 1
+        self._journal.write()
+        shutil.rmtree(self._slot.partial, ignore_errors=True)
+        return [entry for entry, how in zip(missing, whole) if not how]
+
+    def _adopted(self, entry: Entry, folder: Path) -> str:
+        path = folder / entry.path
         if not path.is_file() or path.is_symlink() or path.stat().st_size != entry.size:
             return ""
         how = self._checked(entry, path)
@@ -135,7 +151,7 @@ class Copy:
         shutil.rmtree(self._slot.partial, ignore_errors=True)
 
     def _round(self, missing: Sequence[Entry], lease: IO[str]) -> dict[str, str]:
-        shutil.rmtree(self._slot.partial, ignore_errors=True)  # what an earlier round or run left half done
+        shutil.rmtree(self._slot.partial, ignore_errors=True)  # what an earlier round left half done
         self._slot.partial.mkdir(parents=True, exist_ok=True)
         failed: dict[str, str] = {}
         checks: list[tuple[Entry, Future[str]]] = []
@@ -170,12 +186,15 @@ class Copy:
 
     def _placed(self, entry: Entry) -> str:
         """Move a file to its place once it is whole; empty when it is not."""
-        came, place = self._slot.partial / entry.path, self._slot.target / entry.path
-        how = self._checked(entry, came)
+        how = self._checked(entry, self._slot.partial / entry.path)
         if how:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            came.replace(place)
+            self._put(entry)
         return how
+
+    def _put(self, entry: Entry) -> None:
+        place = self._slot.target / entry.path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        (self._slot.partial / entry.path).replace(place)
 
     def _checked(self, entry: Entry, path: Path) -> str:
         if not path.is_file() or path.stat().st_size != entry.size:

@@ -175,6 +175,7 @@ class AwsCli:
         self._node = node
         endpoint = _endpoint(node)
         self._options = ("--endpoint-url", endpoint) if endpoint else ()
+        self._with_content = 0
 
     def listed(self, bucket: str, prefix: str) -> list[tuple[str, int, str]]:
         """All objects below a prefix."""
@@ -187,7 +188,9 @@ class AwsCli:
         if done.status:
             raise NodeError(f"s3://{bucket}/{prefix} cannot be listed: {_error(done.stderr)}")
         found = json.loads(done.stdout or "null") or []
-        return [(key, int(size), etag.strip('"')) for key, size, etag in found if not key.endswith("/")]
+        rows = [(key, int(size), etag.strip('"')) for key, size, etag in found if not key.endswith("/")]
+        self._with_content = sum(1 for _, size, _ in rows if size)
+        return rows
 
     def encrypted_by_key(self, bucket: str, key: str) -> bool:
         """Whether its ETag is no checksum."""
@@ -202,22 +205,30 @@ class AwsCli:
     def fetch(self, entries: Sequence[Entry], folder: Path, lease: IO[str]) -> Iterator[tuple[Entry, str]]:
         """Bring files into a folder."""
         self._prefer_crt(folder)
-        for start in range(0, len(entries), _FILTERS):
-            batch = entries[start : start + _FILTERS]
+        # Every call lists what it copies from: all at once when all is wanted, else neighbours from their folder.
+        at_once = len(entries) if len(entries) == self._with_content else _FILTERS
+        ordered = sorted(entries, key=lambda entry: entry.path)
+        for start in range(0, len(ordered), at_once):
+            batch = ordered[start : start + at_once]
             why = "the AWS CLI did not bring it"
-            for line in lines(self._node, self._copy(batch, folder), lease):
+            for line in lines(self._node, self._copy(batch, folder, filtered=at_once == _FILTERS), lease):
                 why = line.strip() or why
             for entry in batch:
                 yield entry, "" if (folder / entry.path).exists() else why
 
-    def _copy(self, batch: Sequence[Entry], folder: Path) -> list[str | Path]:
+    def _copy(self, batch: Sequence[Entry], folder: Path, *, filtered: bool) -> list[str | Path]:
         first = batch[0]
-        root = first.source[: len(first.source) - len(first.path)]
         command: list[str | Path] = ["aws", "s3", "cp", *self._options, "--only-show-errors"]
         if len(batch) == 1:
             return [*command, first.source, folder / first.path]
-        wanted = [word for entry in batch for word in ("--include", _SPECIAL.sub(r"[\1]", entry.path))]
-        return [*command, root, folder, "--recursive", "--exclude", "*", *wanted]
+        above = os.path.commonpath([entry.path.rpartition("/")[0] for entry in batch])
+        below = len(above) + 1 if above else 0
+        root = first.source[: len(first.source) - len(first.path) + below]
+        command += [root, folder / above, "--recursive"]
+        if not filtered:
+            return command
+        wanted = [word for entry in batch for word in ("--include", _SPECIAL.sub(r"[\1]", entry.path[below:]))]
+        return [*command, "--exclude", "*", *wanted]
 
     def _prefer_crt(self, folder: Path) -> None:
         """Unless the user has a configuration, which is left to say what it says."""
