@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from . import NodeError
 from .files import locked, read_text, write_atomically
 from .host import Node
-from .tune_files import Step, follow_up
+from .tune_files import FileStep, Step, follow_up
 from .tune_scope import STAGES, Scope, known_opt_ins, rows_for
 from .tune_steps import steps_for
 
@@ -80,17 +82,27 @@ def apply(node: Node, stage: str, opt_ins: Sequence[str] = (), *, vendor: str | 
 
 def _taken(node: Node, steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
     """Take the steps; what makes several files in a row count is done once, after the last of them."""
-    waiting: tuple[str, ...] = ()
-    for index, step in enumerate(steps):
-        changed, failed = _take(step)
-        yield changed, failed
-        waiting = step.after if changed else waiting
-        if waiting and (index + 1 == len(steps) or steps[index + 1].after != waiting):
-            try:
-                follow_up(node, waiting)
-            except NodeError as error:
-                yield "", f"{step.title}: {error}"
-            waiting = ()
+    for after, group in groupby(steps, key=attrgetter("after")):
+        written: list[Step] = []
+        for step in group:
+            changed, failed = _take(step)
+            yield changed, failed
+            if changed:
+                written.append(step)
+        if after and written:
+            yield "", _made_to_count(node, after, written)
+
+
+def _made_to_count(node: Node, after: tuple[str, ...], written: Sequence[Step]) -> str:
+    """Why files could not be made to count; they go again then, so that the next run sees it and tries anew."""
+    try:
+        follow_up(node, after)
+    except NodeError as error:
+        for step in written:
+            if isinstance(step, FileStep):
+                step.forget()
+        return f"{written[-1].title}: {error}"
+    return ""
 
 
 def _take(step: Step) -> tuple[str, str]:

@@ -92,6 +92,10 @@ class FileStep:
         """Write it."""
         write_atomically(self.node.path(self.path), self.text)
 
+    def forget(self) -> None:
+        """Take it away again: it could not be made to count, and the next run has to see that."""
+        self.node.path(self.path).unlink(missing_ok=True)
+
 
 @dataclass
 class BlockStep(FileStep):
@@ -117,6 +121,9 @@ class BlockStep(FileStep):
         if head and not head.endswith("\n"):
             head += "\n"
         write_atomically(self.node.path(self.path), f"{head}{tail}{_BEGIN}\n{self.text}{_END}\n")
+
+    def forget(self) -> None:
+        """Nothing: the file is that of others."""
 
 
 @dataclass

@@ -162,7 +162,11 @@ class KernelArgumentsStep:
         text = f"# ultracluster tune: {' '.join(self.rows)}\n"
         text += f'GRUB_CMDLINE_LINUX="${{GRUB_CMDLINE_LINUX:-}} {" ".join(self.arguments)}"\n'
         write_atomically(self.node.path(_GRUB), text)
-        self.node.run("update-grub", timeout=120)
+        try:
+            self.node.run("update-grub", timeout=120)
+        except NodeError:
+            self.node.path(_GRUB).unlink(missing_ok=True)  # the next run tries anew
+            raise
 
     def _next_boot(self) -> set[str]:
         if self.node.has("grubby"):

@@ -112,6 +112,24 @@ def test_arguments_of_the_kernel_on_ubuntu_keep_those_of_others(ubuntu):
     ]
 
 
+@pytest.mark.parametrize(
+    ("tool", "file"),
+    [
+        ("update-grub", "etc/default/grub.d/99-ultracluster.cfg"),
+        ("update-initramfs", "etc/modprobe.d/ultracluster.conf"),
+    ],
+)
+def test_what_could_not_be_made_to_count_is_tried_again(ubuntu, tool, file):
+    ubuntu.command(tool, "echo no space left >&2; exit 1")
+    for _ in range(2):
+        with pytest.raises(NodeError, match=f"{tool} ended with status 1: no space left"):
+            tune.apply(ubuntu.node(), "image", ["low-latency-c-states"], vendor="nvidia")
+        assert not (ubuntu.root / file).exists()
+    ubuntu.command(tool)
+    tune.apply(ubuntu.node(), "image", ["low-latency-c-states"], vendor="nvidia")
+    assert (ubuntu.root / file).exists()
+
+
 def test_sleep_states_stay_on_arm(amazon):
     scope = Scope("nvidia", "amzn", "2023", "dnf", "arm64", {}, 0)
     assert not [
