@@ -146,7 +146,7 @@ def _mount(node: Node) -> None:
     node.run("mount", "-t", "xfs", "-o", "noatime", device, folder, timeout=120)
     if len(disks) > 1:
         check_stripes(node, str(folder), len(disks))
-    node.say(f"{PATH}: {len(disks)} disks ({LEVEL if len(disks) > 1 else 'one file system'})")
+    node.say(f"{PATH}: {f'{len(disks)} disks, {LEVEL}' if len(disks) > 1 else 'one disk'}")
 
 
 def _complete(node: Node, disks: list[Disk]) -> None:
