@@ -13,14 +13,16 @@ from support.mutations.orchestration import ORCHESTRATION
 from support.mutations.others import OTHERS
 from support.mutations.scripts import SCRIPTS
 from support.mutations.services import SERVICES
+from support.mutations.state import STATE
 from support.mutations.storage import STORAGE
 from support.mutations.tools import DoesNotApply, Mutation, Place, full_type
+from support.mutations.watching import WATCHING
 from ultracluster.facts.rules import rule_registry
 from ultracluster.findings import Severity
 
 pytestmark = pytest.mark.slow
 
-MUTATIONS = (*FABRIC, *STORAGE, *SERVICES, *OTHERS, *SCRIPTS, *ORCHESTRATION)
+MUTATIONS = (*FABRIC, *STORAGE, *SERVICES, *OTHERS, *SCRIPTS, *ORCHESTRATION, *STATE, *WATCHING)
 PLACES = 4
 """Places at which each change is tried."""
 
@@ -41,7 +43,8 @@ def _broken(mutation: Mutation, base: Base, at: int, name: str, pick: Random):
     templates = base.templates()
     template = templates[at]
     mutation.change(Place(name, template["Resources"][name], template, templates, pick))
-    return base.found(templates) - clean(base), templates
+    fresh = base.changed(templates) if mutation.is_update else base.found(templates) - clean(base)
+    return fresh, templates
 
 
 def _named(index: int) -> str:

@@ -6,7 +6,7 @@ import json
 
 from support.fabric import entry
 from support.mutations.services import types_of_the_group
-from support.mutations.tools import Body, Change, Mutation, Place, drop, each, needs, put
+from support.mutations.tools import Body, Change, Mutation, Place, each, needs, put
 
 _LT, _ASG, _GROUP = "EC2::LaunchTemplate", "AutoScaling::AutoScalingGroup", "EKS::Nodegroup"
 _ENVIRONMENT, _JOB = "Batch::ComputeEnvironment", "Batch::JobDefinition"
@@ -130,8 +130,7 @@ def _ultraservers(place: Place) -> None:
 
 
 def _beside_ultraservers(place: Place) -> None:
-    (name, body), *_ = place.others(_NODES)
-    other = json.loads(json.dumps(body["Properties"]))
+    other = json.loads(json.dumps(place.others(_NODES)[0][1]["Properties"]))
     other["InstanceConfigs"] = [{"InstanceType": _ULTRASERVER}]
     place.add("Servers", _NODES, **other)
     place.at("ComputeNodeGroupConfigurations").append({"ComputeNodeGroupId": {"Fn::GetAtt": ["Servers", "Id"]}})

@@ -89,6 +89,7 @@ class Mutation:
         also: further rules that the change breaks, each with a cause: a value that is wrong in two ways, or a finding
             on what the broken resource no longer serves.
         at: type of the resource where the finding stands; the broken one when it is empty, `*` for the whole template.
+        is_update: whether the fault is one of the update from the clean app to the broken one.
     """
 
     rule: str
@@ -96,6 +97,7 @@ class Mutation:
     change: Change
     also: frozenset[str] = frozenset()
     at: str = ""
+    is_update: bool = False
 
 
 def needs(holds: object) -> None:
