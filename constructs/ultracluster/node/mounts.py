@@ -10,7 +10,7 @@ from . import lustre
 from .files import locked, read_text, write_atomically
 from .host import Node, NodeError
 from .lustre import lnet, tuning
-from .mountinfo import mounted_at
+from .mountinfo import Mount, mounted_at
 from .packages import install
 
 __all__ = ["SUMMARY", "arguments", "ensure", "fstab", "run"]
@@ -65,7 +65,7 @@ def ensure(node: Node, *, kinds: Sequence[str] = ("lustre", "efs")) -> None:
 def _ensure(node: Node, mount: dict[str, Any]) -> None:
     path, source = mount["path"], mount["source"]
     standing = mounted_at(node, path)
-    if standing and standing.kind not in (mount["kind"], "nfs4"):
+    if standing and not _is(mount, standing):
         raise NodeError(f"{standing.source} ({standing.kind}) is mounted at {path}; unmount it, or mount elsewhere")
     node.path(path).mkdir(parents=True, exist_ok=True)
     if _write_fstab(node, mount) and node.has("systemctl"):
@@ -78,6 +78,14 @@ def _ensure(node: Node, mount: dict[str, Any]) -> None:
             moved = lnet.verify(node, path)
             node.say(f"{path} is reached over EFA: {moved['sent']} messages sent, {moved['received']} received")
         tuning.after_mount(node, mount)
+
+
+def _is(mount: dict[str, Any], standing: Mount) -> bool:
+    """Whether what stands is what is wanted. Servers have other names there: addresses, or this node for TLS."""
+    if mount["kind"] == "efs":
+        return standing.kind in ("efs", "nfs4")
+    names = tuning.file_system(mount["source"]), standing.source.partition(":/")[2].split("/")[0]
+    return standing.kind == "lustre" and names[0] == names[1]
 
 
 def _mounted(node: Node, mount: dict[str, Any]) -> None:

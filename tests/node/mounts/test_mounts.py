@@ -97,11 +97,32 @@ def test_a_mount_that_systemd_made_meanwhile_is_a_mount(machine):
     assert machine.slept == []
 
 
-def test_what_somebody_else_mounted_there_is_left_alone(machine):
-    LustreHost(machine, LUSTRE)
-    machine.write(MOUNTINFO, "1 2 0:3 / /fsx rw - ext4 /dev/nvme9n1 rw\n")
-    with pytest.raises(NodeError, match=r"^/dev/nvme9n1 \(ext4\) is mounted at /fsx; unmount it, or mount elsewhere$"):
+@pytest.mark.parametrize(
+    ("mount", "source", "kind"),
+    [
+        (LUSTRE, "/dev/nvme9n1", "ext4"),
+        (LUSTRE, "127.0.0.1:/", "nfs4"),
+        (LUSTRE, "10.0.0.7@tcp:/another", "lustre"),
+        (HOME, "10.0.0.7@tcp:/abcdefgh", "lustre"),
+    ],
+)
+def test_what_somebody_else_mounted_there_is_left_alone(machine, mount, source, kind):
+    LustreHost(machine, mount)
+    machine.write(MOUNTINFO, f"1 2 0:3 / {mount['path']} rw - {kind} {source} rw\n")
+    with pytest.raises(NodeError, match=r"is mounted at \S+; unmount it, or mount elsewhere$") as caught:
         ensured(machine)
+    assert str(caught.value).startswith(f"{source} ({kind}) ")
+    assert not machine.called("mount ")
+
+
+@pytest.mark.parametrize(
+    ("mount", "source", "kind"),
+    [(LUSTRE, "10.0.0.7@tcp:/abcdefgh", "lustre"), (HOME, "127.0.0.1:/", "nfs4")],
+)
+def test_the_same_file_system_under_an_address_is_not_mounted_again(machine, mount, source, kind):
+    LustreHost(machine, mount)
+    machine.write(MOUNTINFO, f"1 2 0:3 / {mount['path']} rw - {kind} {source} rw\n")
+    ensured(machine)
     assert not machine.called("mount ")
 
 
