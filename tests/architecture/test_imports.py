@@ -63,12 +63,15 @@ def test_programs_for_instances_need_only_the_standard_library_of_their_python()
 
 
 def test_constructs_read_no_environment_variables() -> None:
-    """What a template holds depends on arguments alone; hidden inputs make two machines deploy two things."""
+    """What a template holds depends on arguments alone; hidden inputs make two machines deploy two things.
+
+    The validation plugin sets one, for jsii to note lines of Python; templates do not change by it.
+    """
     allowed = {"local", "node", "preflight"}
     found = [
         place(path, node)
         for path in python_files("constructs/ultracluster")
-        if path.relative_to(LIBRARY).parts[0] not in allowed
+        if path.relative_to(LIBRARY).parts[0] not in allowed and path != LIBRARY / "policy" / "plugin.py"
         for node in ast.walk(tree(path))
         if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}
     ]

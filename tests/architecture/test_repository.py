@@ -80,7 +80,12 @@ def test_the_feature_flags_are_those_that_the_locked_cdk_recommends() -> None:
     recommended = json.loads((templates / ".recommended-feature-flags.json").read_text())
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     flags = {name: value for name, value in context.items() if name.startswith("@aws-cdk")}
-    assert flags == recommended | {"@aws-cdk/core:target-partitions": ["aws", "aws-cn"]}
+    # Usage data about the arguments of constructs goes into no template: it tells others, and costs time.
+    own = {
+        "@aws-cdk/core:target-partitions": ["aws", "aws-cn"],
+        "@aws-cdk/core:enableAdditionalMetadataCollection": False,
+    }
+    assert flags == recommended | own
 
 
 def test_the_commands_of_the_readme_exist() -> None:
