@@ -24,7 +24,7 @@ from support.boot.stages import LOOKS, ONCE, image_documents, user_data
 
 _HERE = Path(__file__).parent
 # Seconds for one test: the first of a stage waits for its boots, and software emulation on a busy machine is slow.
-_TIMEOUT_S = 900
+_TIMEOUT_S = 1800
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

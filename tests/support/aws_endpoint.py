@@ -28,9 +28,9 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 if __package__:
-    from support.imds_server import ACCESS_KEY, SECRET_KEY, SESSION_TOKEN, control_server
+    from support.imds_server import ACCESS_KEY, SECRET_KEY, SESSION_TOKEN, QuietServer, control_server
 else:
-    from imds_server import ACCESS_KEY, SECRET_KEY, SESSION_TOKEN, control_server
+    from imds_server import ACCESS_KEY, SECRET_KEY, SESSION_TOKEN, QuietServer, control_server
 
 _AUTHORIZATION = re.compile(
     r"AWS4-HMAC-SHA256 Credential=(?P<key>[^/]+)/(?P<day>\d{8})/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request, "
@@ -86,7 +86,7 @@ class AwsEndpoint:
     def start(self) -> AwsEndpoint:
         """Listen; `port` is the real one afterwards."""
         handler = type("Handler", (_Handler,), {"service": self})
-        self._server = _Server((self.bind, self.port), handler)
+        self._server = QuietServer((self.bind, self.port), handler)
         if self.tls is not None:
             self._server.socket = self.tls.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
@@ -163,15 +163,6 @@ def expected_signature(method: str, url: str, headers: Mapping[str, str], body: 
         request.context["payload_signing_enabled"] = True
     text = signer.string_to_sign(request, signer.canonical_request(request))
     return str(signer.signature(text, request))
-
-
-class _Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that went away in the middle, or did not like the certificate."""
-        if not isinstance(sys.exc_info()[1], OSError):
-            super().handle_error(request, client_address)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

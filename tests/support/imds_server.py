@@ -108,8 +108,7 @@ class ImdsServer:
     def start(self) -> ImdsServer:
         """Listen; `port` is the real one afterwards."""
         handler = type("Handler", (_Handler,), {"service": self})
-        self._server = http.server.ThreadingHTTPServer((self.bind, self.port), handler)
-        self._server.daemon_threads = True
+        self._server = QuietServer((self.bind, self.port), handler)
         self.port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
         return self
@@ -191,6 +190,17 @@ class ImdsServer:
         below = [value[len(folder) :].partition("/") for value in list(self.values) if value.startswith(folder)]
         names = sorted({first + slash for first, slash, _ in below})
         return (200, "\n".join(names)) if names else (404, "")
+
+
+class QuietServer(http.server.ThreadingHTTPServer):
+    """Says nothing of clients that went away in the middle, or did not like a certificate."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Other faults are told."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

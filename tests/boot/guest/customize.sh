@@ -12,4 +12,9 @@ echo "nameserver 169.254.169.253" >/etc/resolv.conf
 systemctl enable systemd-networkd.service
 # Nobody logs in here.
 systemctl mask getty@tty1.service serial-getty@ttyS0.service
+# systemd runs every generator at each reload; these have nothing to find here.
+mkdir -p /etc/systemd/system-generators
+for name in cryptsetup debug getty gpt-auto hibernate-resume integritysetup rc-local run system-update sysv veritysetup; do
+  ln -s /dev/null "/etc/systemd/system-generators/systemd-$name-generator"
+done
 rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin
