@@ -150,6 +150,12 @@ def test_alarms_on_metrics_that_are_not_known():
     for watched in (open_name, open_math):
         assert_not_judged("UC-ALM-011", template(OWN, **nodes, Use=watched), is_app=True)
     assert_passes("UC-ALM-011", template(OWN, **nodes, Use=use(), Other=open_name), is_app=True)
+    # The condition of a query names no metric, so a reference in it leaves nothing open.
+    query = (
+        "SELECT MAX(StorageCapacityUtilization) FROM SCHEMA(\"AWS/FSx\", FileSystemId) WHERE FileSystemId = '${Own}'"
+    )
+    open_math["Properties"]["Metrics"] = [{"Id": "q", "Expression": {"Fn::Sub": query}}]
+    assert_finds("UC-ALM-011", template(OWN, **nodes, Use=open_math), is_app=True)
     unclear = alarm({"Ref": "Own"}, FileSystemId={"Ref": "Data"})
     assert_not_judged("UC-ALM-009", template(OWN, Data=lustre(), Space=unclear), is_app=True)
 

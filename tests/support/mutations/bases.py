@@ -8,7 +8,8 @@ from functools import cache
 from typing import Any
 
 from support.clusters import CLUSTERS, STACKS, name_of, synthesized
-from support.mutations.written import Stack, written
+from support.mutations.parts import Stack
+from support.mutations.written import written
 from ultracluster.policy.compare import compare
 from ultracluster.policy.document import Document
 from ultracluster.policy.engine import judge

@@ -19,7 +19,7 @@ def _copied(place: Place) -> Body:
 
 
 def _many_links(place: Place) -> None:
-    before = place.logical_id
+    before = place.others(_LINK)[-1][0]  # the references make them in this order
     for at in range(8):
         more = _copied(place)
         more["Properties"] |= {"FileSystemPath": f"/more{at}", "DataRepositoryPath": f"s3://made-up-{at}/data"}
@@ -92,8 +92,8 @@ def _in_another_vpc(place: Place) -> None:
 
 def _group_of_another_vpc(place: Place) -> None:
     needs("VpcId" in place.properties)
-    needs(place.logical_id.endswith(("Servers02D13156", "ServersFE257051")) or place.logical_id == "Control")
-    needs(place.logical_id != "Control" or place.others(_FSX))
+    named = f'"{place.logical_id}"'
+    needs(any(named in json.dumps(body["Properties"].get("SecurityGroupIds")) for _, body in place.others(_FSX)))
     place.add("Apart", "EC2::VPC", CidrBlock="10.99.0.0/16")
     place.properties["VpcId"] = {"Ref": "Apart"}
 

@@ -125,13 +125,27 @@ def _one_target_less(place: Place) -> None:
     del place.template["Resources"][place.logical_id]
 
 
+def _lasting(change: Change) -> Change:
+    """A change of a persistent Lustre file system."""
+
+    def changed(place: Place) -> None:
+        needs(str(place.properties.get(_LUSTRE, {}).get("DeploymentType")).startswith("PERSISTENT"))
+        change(place)
+
+    return changed
+
+
 STORAGE = (
     Mutation("LUS-001", _FSX, each(_without_fabric, _capacity(3600, 1800, 2500))),
-    Mutation("LUS-002", _FSX, put(_LUSTRE, "PerUnitStorageThroughput", 333)),
-    Mutation("LUS-003", _FSX, put("StorageType", "HDD")),
-    Mutation("LUS-004", _FSX, put(_LUSTRE, "ImportPath", "s3://made-up-bucket/in"), frozenset({"DRA-007"})),
+    Mutation("LUS-002", _FSX, _lasting(put(_LUSTRE, "PerUnitStorageThroughput", 333))),
+    Mutation("LUS-003", _FSX, _lasting(put("StorageType", "HDD"))),
+    Mutation("LUS-004", _FSX, _lasting(put(_LUSTRE, "ImportPath", "s3://made-up-bucket/in")), frozenset({"DRA-007"})),
     Mutation(
-        "LUS-005", _FSX, put("FileSystemTypeVersion", "2.10"), frozenset({"LUS-006", "LUS-007", "DRA-001"}), at=_FSX
+        "LUS-005",
+        _FSX,
+        _lasting(put("FileSystemTypeVersion", "2.10")),
+        frozenset({"LUS-006", "LUS-007", "DRA-001"}),
+        at=_FSX,
     ),
     Mutation("LUS-006", _FSX, _old_by_default, frozenset({"DRA-001", "LUS-010"})),
     Mutation("LUS-007", _FSX, each(_has_fabric, drop(_LUSTRE, "MetadataConfiguration"))),
@@ -141,21 +155,25 @@ STORAGE = (
     Mutation(
         "LUS-014",
         _FSX,
-        put("StorageType", "INTELLIGENT_TIERING"),
+        _lasting(put("StorageType", "INTELLIGENT_TIERING")),
         frozenset({"LUS-001", "LUS-003", "LUS-008", "DRA-001"}),
     ),
-    Mutation("LUS-015", _FSX, put(_LUSTRE, "MetadataConfiguration", {"Mode": "USER_PROVISIONED", "Iops": 5000})),
-    Mutation("LUS-017", _FSX, put(_LUSTRE, "AutomaticBackupRetentionDays", 7)),
-    Mutation("LUS-018", _FSX, one_of(attribute("DeletionPolicy", None), attribute("UpdateReplacePolicy", "Delete"))),
+    Mutation(
+        "LUS-015", _FSX, _lasting(put(_LUSTRE, "MetadataConfiguration", {"Mode": "USER_PROVISIONED", "Iops": 5000}))
+    ),
+    Mutation("LUS-017", _FSX, _lasting(put(_LUSTRE, "AutomaticBackupRetentionDays", 7))),
+    Mutation(
+        "LUS-018", _FSX, _lasting(one_of(attribute("DeletionPolicy", None), attribute("UpdateReplacePolicy", "Delete")))
+    ),
     Mutation("LUS-020", _FSX, lambda place: place.at("SubnetIds").append("subnet-0123456789abcdef0")),
-    Mutation("LUS-022", _FSX, put(_LUSTRE, "LogConfiguration", "Level", "INFO")),
+    Mutation("LUS-022", _FSX, _lasting(put(_LUSTRE, "LogConfiguration", "Level", "INFO"))),
     Mutation("DRA-001", _FSX, _scratch, frozenset({"LUS-006", "LUS-010", "LUS-022"}), at=_LINK),
     Mutation("DRA-007", _FSX, _linked_in_itself, frozenset({"LUS-006", "LUS-010"})),
     Mutation("DRA-003", _LINK, _same_directory, at="*"),
     Mutation("DRA-004", _LINK, _same_prefix, frozenset({"DRA-010", "DRA-011"}), at="*"),
     Mutation("DRA-004", _LINK, put("DataRepositoryPath", "https://made-up.example/data"), frozenset({"DRA-009"})),
     Mutation("DRA-005", _LINK, _in_no_order, at="*"),
-    Mutation("DRA-008", _LINK, put("S3", {"AutoImportPolicy": {"Events": ["NEW_CHANGED"]}})),
+    Mutation("DRA-008", _LINK, put("S3", {"AutoImportPolicy": {"Events": ["NEW_CHANGED"]}}), frozenset({"DRA-006"})),
     Mutation("DRA-010", _LINK, _deletions_without_versions),
     Mutation("EFS-002", "EFS::MountTarget", _one_target_less, at="*"),
     Mutation("EFS-003", _INGRESS, _nfs_closed, at="*"),

@@ -41,6 +41,10 @@ def _unwatched(place: Place) -> None:
     """Take all alarms away that watch one side of a file system."""
     kinds = next((names for names in _LUSTRE_ALARMS if any(f"{name}" in place.logical_id for name in names)), None)
     needs(kinds and ("Lustre" in place.logical_id or place.logical_id.startswith("Watch")))
+    settings = [
+        body["Properties"].get("LustreConfiguration", {}) for t in place.templates for body in t["Resources"].values()
+    ]
+    needs(kinds != ("Metadata",) or any("MetadataConfiguration" in each for each in settings))
     for name, _ in place.others(_ALARM):
         if any(kind in name for kind in kinds or ()):
             del place.template["Resources"][name]
@@ -75,8 +79,9 @@ def _for_everybody(place: Place) -> None:
 
 def _table_left_out(place: Place) -> None:
     _is_s3_gateway(place)
-    needs(len(place.at("RouteTableIds")) > 1)
-    place.at("RouteTableIds").pop()
+    tables = [table for table in place.at("RouteTableIds") if "Fleet" in str(table)]
+    needs(tables)
+    place.at("RouteTableIds").remove(place.pick.choice(tables))
 
 
 def _writes_its_scripts(place: Place) -> None:
@@ -118,6 +123,7 @@ def _public_route(place: Place) -> None:
 
 def _open_dashboard(place: Place) -> None:
     needs(not any(word in place.logical_id for word in ("Lustre", "Home", "Endpoints", "Clients")))
+    needs(f'"{place.logical_id}"' in str(place.others(_LT)).replace("'", '"'))  # on nodes, which people log in to
     port = place.pick.choice([3000, 9090, 9400])
     rule = {
         "IpProtocol": "tcp",

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from support.fabric import min_ip
+from support.mutations.parts import ONCALL, TAGS, Body, Stack, network, watched
+from support.mutations.written_storage import far_bucket, linked, openzfs, prometheus
 from support.orchestrators import (
     P5,
     SCRIPT,
-    closed_group,
     container,
     encoded,
     environment,
@@ -26,40 +25,7 @@ from support.orchestrators import (
     pod_role,
     queue,
     resource,
-    self_rules,
 )
-
-Body = dict[str, Any]
-
-_TAGS = [
-    {"ResourceType": kind, "Tags": [{"Key": "cost-centre", "Value": "research"}]} for kind in ("instance", "volume")
-]
-_ONCALL = "arn:aws:sns:us-east-1:111122223333:oncall"
-_OWN_ACCOUNT = {
-    "Version": "2012-10-17",
-    "Statement": [
-        {
-            "Effect": "Allow",
-            "Principal": "*",
-            "Action": "s3:*",
-            "Resource": "*",
-            "Condition": {"StringEquals": {"aws:PrincipalAccount": "111122223333"}},
-        }
-    ],
-}
-
-
-@dataclass(frozen=True)
-class Stack:
-    """A stack.
-
-    Attributes:
-        resources: of its template.
-        region: where it is deployed.
-    """
-
-    resources: Body
-    region: str = "us-east-1"
 
 
 def written() -> dict[str, tuple[Stack, ...]]:
@@ -70,55 +36,9 @@ def written() -> dict[str, tuple[Stack, ...]]:
         "pcs": (Stack(_pcs()),),
         "hyperpod": (Stack(_hyperpod()),),
         "image": (Stack(_image()),),
-        "prometheus": (Stack(_prometheus()),),
-        "openzfs": (Stack(_openzfs()),),
-        "far": (Stack(_linked()), Stack(_far_bucket(), "us-west-2")),
-    }
-
-
-def _network() -> Body:
-    return {
-        "Vpc": resource("EC2::VPC", CidrBlock="10.0.0.0/16", EnableDnsHostnames=True, EnableDnsSupport=True),
-        "Private": resource(
-            "EC2::Subnet", VpcId={"Ref": "Vpc"}, CidrBlock="10.0.0.0/20", AvailabilityZone="us-east-1a"
-        ),
-        "Table": resource("EC2::RouteTable", VpcId={"Ref": "Vpc"}),
-        "Routed": resource(
-            "EC2::SubnetRouteTableAssociation", SubnetId={"Ref": "Private"}, RouteTableId={"Ref": "Table"}
-        ),
-        "S3": resource(
-            "EC2::VPCEndpoint",
-            VpcId={"Ref": "Vpc"},
-            ServiceName="com.amazonaws.us-east-1.s3",
-            VpcEndpointType="Gateway",
-            RouteTableIds=[{"Ref": "Table"}],
-            PolicyDocument=_OWN_ACCOUNT,
-        ),
-        "Budget": resource(
-            "Budgets::Budget",
-            Budget={
-                "BudgetType": "COST",
-                "TimeUnit": "MONTHLY",
-                "BudgetLimit": {"Amount": 100000, "Unit": "USD"},
-                "CostFilters": {"TagKeyValue": ["user:cost-centre$research"]},
-            },
-            NotificationsWithSubscribers=[
-                {
-                    "Notification": {
-                        "NotificationType": "FORECASTED",
-                        "ComparisonOperator": "GREATER_THAN",
-                        "Threshold": 100,
-                    },
-                    "Subscribers": [{"SubscriptionType": "SNS", "Address": _ONCALL}],
-                }
-            ],
-        ),
-        "Efa": closed_group(VpcId={"Ref": "Vpc"}),
-        **self_rules("Efa"),
-        "Control": closed_group(
-            VpcId={"Ref": "Vpc"},
-            SecurityGroupEgress=[{"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}],
-        ),
+        "prometheus": (Stack(prometheus()),),
+        "openzfs": (Stack(openzfs()),),
+        "far": (Stack(linked()), Stack(far_bucket(), "us-west-2")),
     }
 
 
@@ -133,7 +53,7 @@ def _node_template(**more: Any) -> Body:
                 "Ebs": {"VolumeSize": 500, "VolumeType": "gp3", "Encrypted": True, "DeleteOnTermination": True},
             }
         ],
-        "TagSpecifications": _TAGS,
+        "TagSpecifications": TAGS,
         **more,
     }
     return launch_template(**{key: value for key, value in data.items() if value is not None})
@@ -142,7 +62,7 @@ def _node_template(**more: Any) -> Body:
 def _eks() -> Body:
     subnets = [{"Ref": "Private"}]
     return {
-        **_network(),
+        **network(),
         "Nodes": nodes(Subnets=subnets, ClusterName={"Ref": "Api"}),
         "Lt": _node_template(
             InstanceType=P5,
@@ -157,7 +77,7 @@ def _eks() -> Body:
             ResourcesVpcConfig={"SubnetIds": subnets, "EndpointPublicAccess": False, "EndpointPrivateAccess": True},
         ),
         "Job": {"Type": "Custom::AWSCDK-EKS-KubernetesResource", "Properties": {"Manifest": json.dumps([_pod()])}},
-        **_watched(),
+        **watched(),
     }
 
 
@@ -167,30 +87,9 @@ def _pod() -> Body:
     return {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [container]}}
 
 
-def _watched() -> Body:
-    """An alarm on the use of accelerators."""
-    return {"Idle": _alarm("nvidia_smi_utilization_gpu", Namespace="CWAgent")}
-
-
-def _alarm(metric: str, **more: Any) -> Body:
-    return resource(
-        "CloudWatch::Alarm",
-        MetricName=metric,
-        Statistic="Average",
-        Period=300,
-        EvaluationPeriods=12,
-        Threshold=5,
-        ComparisonOperator="LessThanThreshold",
-        TreatMissingData="notBreaching",
-        AlarmActions=[_ONCALL],
-        OKActions=[_ONCALL],
-        **more,
-    )
-
-
 def _batch() -> Body:
     return {
-        **_network(),
+        **network(),
         "Lt": _node_template(UserData=encoded(SCRIPT)),
         "Group": resource("EC2::PlacementGroup", Strategy="cluster"),
         "Env": environment("Lt", PlacementGroup={"Ref": "Group"}, Subnets=[{"Ref": "Private"}]),
@@ -203,7 +102,7 @@ def _pcs() -> Body:
     subnets = [{"Ref": "Private"}]
     groups = [{"Ref": "Efa"}]
     return {
-        **_network(),
+        **network(),
         "Pcs": pcs_cluster(Networking={"SubnetIds": subnets, "SecurityGroupIds": groups}),
         "Lt": _node_template(
             NetworkInterfaces=[
@@ -215,14 +114,14 @@ def _pcs() -> Body:
         ),
         "Nodes": pcs_nodes(SubnetIds=subnets, Name=None),
         "Work": pcs_queue("Nodes"),
-        **_watched(),
+        **watched(),
     }
 
 
 def _hyperpod() -> Body:
     actions = ("ec2:CreateNetworkInterface", "ec2:DescribeNetworkInterfaces")
     return {
-        **_network(),
+        **network(),
         "Pods": pod_cluster(
             pod_group(), VpcConfig={"SecurityGroupIds": [{"Ref": "Efa"}], "Subnets": [{"Ref": "Private"}]}
         ),
@@ -235,7 +134,7 @@ def _hyperpod() -> Body:
 def _heard(name: str, **detail: Any) -> Body:
     """A rule that hands events of HyperPod on."""
     pattern = {"source": ["aws.sagemaker"], "detail-type": [name], **({"detail": detail} if detail else {})}
-    return resource("Events::Rule", EventPattern=pattern, Targets=[{"Id": "oncall", "Arn": _ONCALL}])
+    return resource("Events::Rule", EventPattern=pattern, Targets=[{"Id": "oncall", "Arn": ONCALL}])
 
 
 def _image() -> Body:
@@ -282,92 +181,3 @@ def _image() -> Body:
             DistributionConfigurationArn={"Fn::GetAtt": ["Shared", "Arn"]},
         ),
     }
-
-
-FIELDS = """DCGM_FI_DEV_GPU_UTIL, gauge, use
-DCGM_FI_DEV_XID_ERRORS, gauge, number of the last XID
-"""
-ALERTS = """groups:
-- name: gpu
-  rules:
-  - alert: Xid
-    expr: changes(DCGM_FI_DEV_XID_ERRORS[5m]) > 0
-    for: 1m
-"""
-SCRAPES = """global:
-  scrape_interval: 30s
-scrape_configs:
-- job_name: dcgm
-  scrape_timeout: 10s
-"""
-
-
-def _prometheus() -> Body:
-    return {
-        "Fields": resource("SSM::Parameter", Type="String", Value=FIELDS),
-        "Alerts": resource("APS::RuleGroupsNamespace", Name="gpu", Workspace="ws", Data=ALERTS),
-        "Scraper": resource(
-            "APS::Scraper", ScrapeConfiguration={"ConfigurationBlob": base64.b64encode(SCRAPES.encode()).decode()}
-        ),
-    }
-
-
-def _kept(body: Body) -> Body:
-    return {**body, "DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
-
-
-def _openzfs() -> Body:
-    settings = {"DeploymentType": "SINGLE_AZ_2", "ThroughputCapacity": 320}
-    home = resource(
-        "FSx::FileSystem",
-        FileSystemType="OPENZFS",
-        StorageCapacity=256,
-        SubnetIds=[{"Ref": "Private"}],
-        SecurityGroupIds=[{"Ref": "Control"}],
-        OpenZFSConfiguration=settings,
-        Tags=_TAGS[0]["Tags"],
-    )
-    fabric = ("Efa", "EfaIn", "EfaOut")
-    return {**{name: body for name, body in _network().items() if name not in fabric}, "Home": _kept(home)}
-
-
-def _linked() -> Body:
-    scratch = resource(
-        "FSx::FileSystem",
-        FileSystemType="LUSTRE",
-        FileSystemTypeVersion="2.15",
-        StorageCapacity=2400,
-        SubnetIds=[{"Ref": "Private"}],
-        SecurityGroupIds=[{"Ref": "Efa"}],
-        LustreConfiguration={
-            "DeploymentType": "SCRATCH_2",
-            "LogConfiguration": {"Level": "WARN_ERROR"},
-        },
-        Tags=_TAGS[0]["Tags"],
-    )
-    link = resource(
-        "FSx::DataRepositoryAssociation",
-        FileSystemId={"Ref": "Scratch"},
-        FileSystemPath="/results",
-        DataRepositoryPath="s3://made-up-results/run",
-        S3={"AutoExportPolicy": {"Events": ["NEW", "CHANGED"]}},
-    )
-    alarms = {
-        f"Watch{at}": _alarm(name, Namespace="AWS/FSx", Dimensions=_of_scratch(**more))
-        for at, (name, more) in enumerate(
-            (
-                ("FreeDataStorageCapacity", {"StorageTargetId": "OST0000"}),
-                ("AgeOfOldestQueuedMessage", {"Publisher": "AutoExport"}),
-            )
-        )
-    }
-    return {**_network(), "Scratch": scratch, "Link": link, **alarms}
-
-
-def _of_scratch(**more: str) -> list[Body]:
-    dimensions = {"FileSystemId": {"Ref": "Scratch"}, **more}
-    return [{"Name": name, "Value": value} for name, value in dimensions.items()]
-
-
-def _far_bucket() -> Body:
-    return {"Results": _kept(resource("S3::Bucket", BucketName="made-up-results"))}

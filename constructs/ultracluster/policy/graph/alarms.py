@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
+_QUERY = re.compile(r"\s*SELECT\b.*\bWHERE\b", re.IGNORECASE | re.DOTALL)
 
 ALARM, COMPOSITE = "AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm"
 
@@ -131,7 +133,12 @@ def is_partly_read(alarm: Resource) -> bool:
         queries = alarm.get("Metrics").items()
     except NotKnown:
         return True
-    return any(query["Expression"].exists and not query["Expression"].known for query in queries)
+    return any(query["Expression"].exists and not _tells_its_metric(query["Expression"]) for query in queries)
+
+
+def _tells_its_metric(expression: Value) -> bool:
+    """Whether an expression is known, or is a query of which only the condition is not: that names no metric."""
+    return expression.known or _QUERY.match(expression.prefix()) is not None
 
 
 def alarms_on(resource: Resource) -> list[Resource]:
