@@ -3,7 +3,8 @@
 (a) the reference app against a floor that creates the same resources raw, whole processes in alternating order;
 (b) construction and synthesis of 1, 10, 40 and 100 fleets, and the size of the largest template at 50, alone and in the
     reference cluster, whose fleets mount Lustre over EFA and a home;
-(c) import of the plan package against an empty interpreter, and `ultracluster plan` as a whole process.
+(c) import of the plan package against an empty interpreter, and `ultracluster plan` as a whole process;
+(d) `ultracluster check`: a small template, growth, and cfn-lint on the same files (see `checks.py`).
 
 Times depend on the machine: the ratios and the growth are what counts, and what docs/reference/performance.md keeps.
 """
@@ -20,6 +21,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from checks import checks
 from measure import alternate, seconds
 
 ROOT = Path(__file__).parents[2]
@@ -139,7 +141,8 @@ def pure_half() -> list[Figure]:
 def main() -> int:
     """Run all and print a line for each limit."""
     start = time.perf_counter()
-    figures = [*pure_half(), *many_fleets(), *mounted_fleets(), *reference_app()]
+    checked = [Figure(name=name, value=value, limit=limit, unit=unit) for name, value, limit, unit in checks()]
+    figures = [*pure_half(), *many_fleets(), *mounted_fleets(), *reference_app(), *checked]
     for figure in figures:
         print(figure)
     print(f"     measured in {time.perf_counter() - start:.0f} s, medians of {RUNS} runs")

@@ -116,7 +116,8 @@ class LazyValue:
     @property
     def state(self) -> object:
         """Plain scalar, list, object or a state of `policy.states`; rules seldom need it."""
-        return self.node.raw
+        held = self._held  # known in nearly all cases, and nothing is asked more often
+        return (held if held is not None else self.held).node.raw
 
     @property
     def place(self) -> Node:

@@ -77,7 +77,7 @@ class Value(LazyValue):
 
     def __getitem__(self, key: str | int) -> Value:
         """One entry of an object or list; one that is absent when it is not there."""
-        held = self.held
+        held = self._held or self.held
         known = held.entries.get(key)
         if known is not None:
             return known
@@ -173,7 +173,10 @@ class Value(LazyValue):
         Raises:
             NotKnown: not known, no whole number, or absent without a default.
         """
-        if self.state is ABSENT:
+        state = self.state
+        if type(state) is int:
+            return state
+        if state is ABSENT:
             return self._default(default)
         number = self.number()
         if number != int(number):
@@ -213,7 +216,7 @@ class Value(LazyValue):
             NotKnown: not known, neither true nor false, or absent without a default.
         """
         state = self.state
-        if isinstance(state, bool):
+        if state is True or state is False:
             return state
         if state is ABSENT:
             return self._default(default)
