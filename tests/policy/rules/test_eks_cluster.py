@@ -64,6 +64,13 @@ def joined(groups, parameters=None, conditions=None, *, network=None, efa=None, 
     )
 
 
+def named(name):
+    """As `joined`, with a cluster and a node group that are given the same name."""
+    found = joined([EFA], {"Name": parameter()}, name=name)
+    found["Resources"]["Eks"]["Properties"]["Name"] = name
+    return found
+
+
 SAID = "!Ref Efa without the cluster security group, and no rule lets the control plane in on TCP 10250"
 
 
@@ -71,6 +78,8 @@ SAID = "!Ref Efa without the cluster security group, and no rule lets the contro
     ("found", "place"),
     [
         (joined([EFA]), "Lt LaunchTemplateData.NetworkInterfaces[0].Groups[0]: "),
+        (named("train"), "Lt LaunchTemplateData.NetworkInterfaces[0].Groups[0]: "),
+        (named({"Ref": "Name"}), "Lt LaunchTemplateData.NetworkInterfaces[0].Groups[0]: "),
         (joined(None, data={"SecurityGroupIds": [EFA]}), "Lt LaunchTemplateData.SecurityGroupIds[0]: "),
         (
             joined([EFA], network={"SecurityGroupIds": [PLANE]}, Plane=group(rule(EFA))),

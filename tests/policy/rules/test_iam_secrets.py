@@ -141,6 +141,16 @@ def test_secrets_in_the_environment(holder):
         assert_passes(RULE, template(parameters, X=holder(value)))
 
 
+@pytest.mark.parametrize("holder", ENVIRONMENTS.values(), ids=ENVIRONMENTS)
+def test_secrets_in_a_branch_or_a_text_without_variables(holder):
+    for value in ({"Fn::If": ["Case", "s3cr3t-t0ken", ""]}, {"Fn::Sub": "s3cr3t-t0ken"}):
+        only(RULE, template(X=holder(value), conditions=CASES), place="HF_TOKEN holds a secret in plain text")
+    # Where the text comes from a parameter, the parameter is the place to mend.
+    parameters = {"Name": {"Type": "String", "Default": "s3cr3t-t0ken"}}
+    for value in ({"Fn::Sub": "${Name}"}, {"Fn::If": ["Case", {"Ref": "Name"}, ""]}):
+        assert own_ids(template(parameters, X=holder(value), conditions=CASES)) == set()
+
+
 def test_tokens_under_any_name():
     only(RULE, template(X=made("AWS::Lambda::Function", Environment={"Variables": {"HUB": TOKEN}})), place="HUB holds")
 

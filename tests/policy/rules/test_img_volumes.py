@@ -261,6 +261,8 @@ def fleets(*keys):
         ({"Ref": "Key"}, {"Fn::GetAtt": ["Key", "Arn"]}),
         ({"Ref": "Key"},),
         (UNKNOWN, UNKNOWN),
+        (ARN, ARN.rpartition("/")[2]),
+        ("alias/train", "arn:aws:kms:us-east-1:111122223333:alias/train"),
     ],
 )
 def test_fleets_with_one_key(keys):
@@ -278,6 +280,9 @@ def test_fleets_with_unlike_keys(keys):
 
 def test_keys_that_cannot_be_known():
     assert_not_judged("UC-IMG-017", fleets(ARN, UNKNOWN))
+    # An alias is a name of some key, and that of the service one of the default key.
+    assert_not_judged("UC-IMG-017", fleets(ARN, "alias/train"))
+    assert_not_judged("UC-IMG-017", fleets("alias/aws/ebs", None))
 
 
 def test_a_launch_template_that_nobody_uses_is_no_fleet():

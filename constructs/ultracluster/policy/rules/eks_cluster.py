@@ -31,7 +31,7 @@ def control_plane_reaches_nodes(group: Resource) -> Iterator[Problem]:
     groups = _primary_groups(launch_template) if launch_template is not None else []
     if not groups:
         return  # EKS attaches the cluster security group
-    cluster = group.get("ClusterName").resource(_CLUSTER)
+    cluster = _cluster_of(group)
     if cluster is None:
         raise NotKnown("the control plane, which is made elsewhere")
     marks = {value.symbol() for value in groups}
@@ -44,6 +44,16 @@ def control_plane_reaches_nodes(group: Resource) -> Iterator[Problem]:
         named = ", ".join(value.shown for value in groups)
         message = f"{named} without the cluster security group, and no rule lets the control plane in on TCP {port}"
         yield Problem(groups[0], message)
+
+
+def _cluster_of(group: Resource) -> Resource | None:
+    """The cluster that a group names: by reference, or by the name that both are given."""
+    name = group.get("ClusterName")
+    for each in group.assembly.resources(_CLUSTER):
+        own = each.get("Name")
+        if own.exists and own.symbol() == name.symbol():
+            return each
+    return name.resource(_CLUSTER)
 
 
 def _primary_groups(launch_template: Resource) -> list[Value]:

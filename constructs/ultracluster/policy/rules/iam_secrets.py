@@ -18,6 +18,7 @@ _SECRET = "AWS::SecretsManager::Secret"
 _HINTS = ("KEY", "TOKEN", "PASS", "SECRET", "hf_", "gh", "glpat", "sk-", "nvapi", "AIza", "xox", "AKIA", "ASIA")
 # Variables of CodeBuild that hold the place of a secret instead of the secret.
 _PLACES = ("PARAMETER_STORE", "SECRETS_MANAGER")
+_FROM_ELSEWHERE = ("${", "'Ref'", "'Fn::GetAtt'", "'Fn::FindInMap'", "'Fn::ImportValue'")
 
 
 @rule("UC-IAM-008", on=(LAUNCH_TEMPLATE, INSTANCE))
@@ -56,8 +57,8 @@ def environment_holds_no_secret(holder: Resource) -> Iterator[Problem]:
     for path in secret_facts().containers[holder.type]:
         for variables in _at(holder.properties, path):
             with variables.judged_apart():
-                for name, value in _literal_variables(variables):
-                    if _is_secret(name, str(value.written)):
+                for name, value, text in _literal_variables(variables):
+                    if _is_secret(name, text):
                         yield Problem(value, f"{name} holds a secret in plain text")
 
 
@@ -71,16 +72,30 @@ def _at(value: Value, path: tuple[str, ...]) -> Iterator[Value]:
         yield from _at(value[path[0]], path[1:])
 
 
-def _literal_variables(variables: Value) -> Iterator[tuple[str, Value]]:
+def _literal_variables(variables: Value) -> Iterator[tuple[str, Value, str]]:
     """Variables whose value is a text; what comes from a parameter is judged there."""
     raw = variables.state
     if isinstance(raw, dict):
-        yield from ((name, variables[name]) for name, text in raw.items() if isinstance(text, str))
+        for name in raw:
+            text = _literal(variables[name])
+            if text is not None:
+                yield name, variables[name], text
         return
     for entry in variables.items() if isinstance(raw, list) else ():
         name, value = entry["Name"], entry["Value"]
-        if isinstance(value.written, str) and name.is_scalar and name.known and entry["Type"].text("") not in _PLACES:
-            yield name.text(), value
+        text = _literal(value)
+        if text is not None and name.is_scalar and name.known and entry["Type"].text("") not in _PLACES:
+            yield name.text(), value, text
+
+
+def _literal(value: Value) -> str | None:
+    """The text as it stands in the template, also in a branch of a condition; None for one from elsewhere."""
+    written, taken = value.written, value.place.raw
+    if isinstance(written, dict) and any(mark in str(written) for mark in _FROM_ELSEWHERE):
+        return None
+    if isinstance(taken, dict) and len(taken) == 1 and "Fn::Sub" in taken:
+        taken = taken["Fn::Sub"]
+    return taken if isinstance(taken, str) else None
 
 
 def _is_secret(name: str, text: str) -> bool:
@@ -100,7 +115,8 @@ def properties_hold_no_secret(holder: Resource) -> Iterator[Problem]:
         return
     for key in secret_facts().passwords[holder.type]:
         value = holder.get(key)
-        if isinstance(value.written, str) and _is_secret("Password", value.written):
+        password = _literal(value)
+        if password is not None and _is_secret("Password", password):
             yield Problem(value, "a password in plain text")
 
 

@@ -137,18 +137,23 @@ def _differ(one: Value, other: Value) -> bool:
     marks = [_mark(one), _mark(other)]
     if marks[0] == marks[1]:
         return False
-    if any(mark is None for mark in marks) or all(
-        value.known or isinstance(value.state, Reference) for value in (one, other)
-    ):
+    doubtful = [mark for mark in marks if isinstance(mark, str) and mark.startswith("alias/")]
+    # An alias may be one of any key, and that of the service is the default unless the account chose another one.
+    if doubtful and (None in marks or len(doubtful) == 1):
+        raise NotKnown(f"which key {doubtful[0]} stands for")
+    if None in marks or all(value.known or isinstance(value.state, Reference) for value in (one, other)):
         return True
     raise NotKnown("whether two keys are the same")
 
 
 def _mark(key: Value) -> Hashable:
+    """What stands for a key: of a literal its id or alias, which an ARN ends with; None for the default key."""
     state = key.state
     if isinstance(state, Reference):
         return id(state.target)
-    return key.symbol() if key.exists else None
+    if not key.exists:
+        return None
+    return key.text().rpartition(":")[2].removeprefix("key/") if key.known else key.symbol()
 
 
 def _encrypted_root(launch_template: Resource) -> Value | None:
