@@ -252,7 +252,7 @@ class Fleet(Construct):
             for group, mount in zip(self._storage_groups, self._mounts, strict=True)
             if mounts_over_efa(self.plan, mount)
         ]
-        fabric_group = self.security_group.security_group_id
+        fabric_group = self.efa_placement_group.security_group_id
         parts = NodeParts(
             image_id=self._image_id(),
             instance_profile_arn=self.instance_profile.attr_arn,

@@ -186,11 +186,13 @@ def _zone_faults(
     scope: Construct, construct_id: str, network: ClusterNetwork, zone: str | None, zones: Sequence[str] | None
 ) -> list[Finding]:
     """Zones are named once, or there is only one: none is ever picked at random."""
-    subject, known = f"{scope.node.path}/{construct_id}.availability_zone", network.availability_zones
-    if zone is not None and zones is not None:
+    known = network.availability_zones
+    one_of_the_two = (zone is None) != (zones is None)
+    if one_of_the_two or (zone is None and len(known) == 1):
+        return []
+    subject = f"{scope.node.path}/{construct_id}.availability_zone"
+    if zone is not None:
         message = "availability_zone and availability_zones are both given"
         return [finding("UC-API-002", subject, message, "leave one of them out")]
-    if zone is None and zones is None and len(known) != 1:
-        message = f"the network has {len(known)} zones ({', '.join(known)}) and none is named"
-        return [finding("UC-API-005", subject, message)]
-    return []
+    message = f"the network has {len(known)} zones ({', '.join(known)}) and none is named"
+    return [finding("UC-API-005", subject, message)]

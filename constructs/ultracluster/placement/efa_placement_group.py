@@ -53,6 +53,7 @@ class EfaPlacementGroup(Construct):
         placement_group: the cluster placement group made here, if any.
         placement_group_name: name of the group to launch into; a token for one made here.
         security_group: the EFA group.
+        security_group_id: its id; a token for one made here.
         cfn_security_group: the group made here; `None` for an existing one.
         self_ingress, self_egress: the two self rules made here.
 
@@ -80,9 +81,14 @@ class EfaPlacementGroup(Construct):
         self.cfn_security_group: ec2.CfnSecurityGroup | None = None
         self.self_ingress: ec2.CfnSecurityGroupIngress | None = None
         self.self_egress: ec2.CfnSecurityGroupEgress | None = None
-        self.security_group = security_group or self._security_group(vpc, allow_all_outbound=allow_all_outbound)
+        # The id is read once: asking an imported group takes two crossings into the CDK.
+        self.security_group, self.security_group_id = (
+            self._security_group(vpc, allow_all_outbound=allow_all_outbound)
+            if security_group is None
+            else (security_group, security_group.security_group_id)
+        )
         if not has_self_rules:
-            self._self_rules(self.security_group.security_group_id)
+            self._self_rules(self.security_group_id)
 
     @property
     def connections(self) -> ec2.Connections:
@@ -101,7 +107,7 @@ class EfaPlacementGroup(Construct):
                 return None
         assert_never(placement)
 
-    def _security_group(self, vpc: ec2.IVpc, *, allow_all_outbound: bool) -> ec2.ISecurityGroup:
+    def _security_group(self, vpc: ec2.IVpc, *, allow_all_outbound: bool) -> tuple[ec2.ISecurityGroup, str]:
         # Without descriptions here and below: fifty fleets have fifty groups, and a template has a limit.
         everywhere = ec2.CfnSecurityGroup.EgressProperty(cidr_ip="0.0.0.0/0", ip_protocol=_ALL_TRAFFIC)
         self.cfn_security_group = ec2.CfnSecurityGroup(
@@ -111,9 +117,11 @@ class EfaPlacementGroup(Construct):
             group_description=f"EFA of {self.node.path}"[:255],
             security_group_egress=[everywhere if allow_all_outbound else _NOWHERE],
         )
-        return ec2.SecurityGroup.from_security_group_id(
-            self, "Imported", self.cfn_security_group.ref, allow_all_outbound=allow_all_outbound
+        group_id = self.cfn_security_group.ref
+        group = ec2.SecurityGroup.from_security_group_id(
+            self, "Imported", group_id, allow_all_outbound=allow_all_outbound
         )
+        return group, group_id
 
     def _self_rules(self, group_id: str) -> None:
         self.self_ingress = ec2.CfnSecurityGroupIngress(
