@@ -13,9 +13,10 @@ from support.mutations.orchestration import ORCHESTRATION
 from support.mutations.others import OTHERS
 from support.mutations.scripts import SCRIPTS
 from support.mutations.services import SERVICES
+from support.mutations.spellings import SPELLINGS, Spelling
 from support.mutations.state import STATE
 from support.mutations.storage import STORAGE
-from support.mutations.tools import DoesNotApply, Mutation, Place, full_type
+from support.mutations.tools import Body, DoesNotApply, Mutation, Place, full_type
 from support.mutations.watching import WATCHING
 from ultracluster.facts.rules import rule_registry
 from ultracluster.policy.registry import rules
@@ -73,6 +74,35 @@ def test_a_broken_app_is_found_by_its_rule_alone(index: int) -> None:
         if tried == PLACES:
             break
     assert tried, f"no app has a place for {rule}"
+
+
+def _spelt(templates: tuple[Body, ...], spelling: Spelling) -> tuple[Body, ...]:
+    return tuple(map(spelling, templates))
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("base", bases(), ids=lambda base: base.name)
+def test_a_clean_app_is_clean_in_every_spelling(base: Base, spelling: Spelling) -> None:
+    assert base.found(_spelt(base.templates(), spelling)) == clean(base)
+
+
+@pytest.mark.parametrize("index", range(len(MUTATIONS)), ids=_named)
+def test_a_broken_app_is_found_in_another_spelling(index: int) -> None:
+    """What stands in a template counts, not how it is written."""
+    mutation = MUTATIONS[index]
+    pick = Random(zlib.crc32(f"{mutation.rule} {index} spelt".encode()))
+    spelling = SPELLINGS[index % len(SPELLINGS)]
+    if mutation.is_update:
+        return  # compared as it is written
+    for base, at, name in sorted(
+        pick.sample(found := _candidates(mutation), len(found)), key=lambda each: len(each[0].texts)
+    ):
+        try:
+            fresh, templates = _broken(mutation, base, at, name, pick)
+        except DoesNotApply:
+            continue
+        assert base.found(_spelt(templates, spelling)) - clean(base) == fresh
+        return
 
 
 UNBROKEN = {

@@ -91,7 +91,8 @@ def _literal_variables(variables: Value) -> Iterator[tuple[str, Value, str]]:
 def _literal(value: Value) -> str | None:
     """The text as it stands in the template, also in a branch of a condition; None for one from elsewhere."""
     written, taken = value.written, value.place.raw
-    if isinstance(written, dict) and any(mark in str(written) for mark in _FROM_ELSEWHERE):
+    told = str(written).replace(str({"Ref": "AWS::NoValue"}), "") if isinstance(written, dict) else ""
+    if any(mark in told for mark in _FROM_ELSEWHERE):
         return None
     if isinstance(taken, dict) and len(taken) == 1 and "Fn::Sub" in taken:
         taken = taken["Fn::Sub"]
