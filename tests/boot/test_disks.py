@@ -15,20 +15,35 @@ SCRATCH = f"{PROGRAM} scratch"
 SEVENTH = 6
 
 
+@pytest.fixture(scope="module")
+def handed_back(instance, moved):
+    """The node with scratch as it should be, when all tests of this file are through."""
+    yield instance
+    _take_down(instance)
+    instance.output(SCRATCH, timeout_s=120)
+    assert instance.output("findmnt -n -o FSTYPE /scratch") == "xfs"
+
+
 @pytest.fixture
-def bare(node):
-    """The node with scratch taken down and empty drives, and scratch again afterwards."""
-    _take_down(node)
-    yield node
-    _take_down(node)
-    node.output(SCRATCH, timeout_s=120)
-    assert node.output("findmnt -n -o FSTYPE /scratch") == "xfs"
+def bare(handed_back):
+    """The node with scratch taken down and empty drives."""
+    _take_down(handed_back)
+    return handed_back
+
+
+@pytest.fixture
+def standing(handed_back):
+    """The node with scratch mounted."""
+    if handed_back.run("findmnt /scratch").status:
+        _take_down(handed_back)
+    handed_back.output(SCRATCH, timeout_s=120)
+    return handed_back
 
 
 @pytest.fixture
 def seventh(bare):
     """Device of the drive that the tests exchange."""
-    return _device(bare, SEVENTH)
+    return _devices(bare)[SEVENTH]
 
 
 def test_missing_drive_makes_no_smaller_array(bare):
@@ -75,30 +90,30 @@ def test_somebody_elses_drive_is_left_alone(bare, seventh, make, what):
     assert _nothing_on(bare, set(range(SCRATCH_DISKS)) - {SEVENTH})
 
 
-def test_array_that_lost_a_drive_is_made_anew(node):
-    node.output("echo kept >/scratch/kept; umount /scratch; mdadm --stop --scan")
-    node.pull(SEVENTH)
-    node.plug(SEVENTH, empty=True)
-    _settled(node)
-    ran = node.run(SCRATCH, timeout_s=120)
+def test_array_that_lost_a_drive_is_made_anew(standing):
+    standing.output("echo kept >/scratch/kept; umount /scratch; mdadm --stop --scan")
+    standing.pull(SEVENTH)
+    standing.plug(SEVENTH, empty=True)
+    _settled(standing)
+    ran = standing.run(SCRATCH, timeout_s=120)
     assert ran.status == 0, ran.stderr
     assert "its data is lost" in ran.stderr
     found = json.loads(ran.stdout)
     assert (found["source"], len(found["disks"])) == ("raid0", SCRATCH_DISKS)
-    assert node.run("test -e /scratch/kept").status == 1
+    assert standing.run("test -e /scratch/kept").status == 1
 
 
-def test_second_run_changes_nothing(node):
-    uuid = node.output("findmnt -n -o UUID /scratch")
-    found = json.loads(node.output(SCRATCH, timeout_s=120))
+def test_second_run_changes_nothing(standing):
+    uuid = standing.output("findmnt -n -o UUID /scratch")
+    found = json.loads(standing.output(SCRATCH, timeout_s=120))
     assert (found["source"], len(found["disks"]), found["chunk_kib"]) == ("raid0", SCRATCH_DISKS, 256)
-    assert node.output("findmnt -n -o UUID /scratch") == uuid
+    assert standing.output("findmnt -n -o UUID /scratch") == uuid
 
 
-def test_stopped_array_is_assembled_with_its_data(node):
-    node.output("echo kept >/scratch/kept; umount /scratch; mdadm --stop --scan")
-    node.output(SCRATCH, timeout_s=120)
-    assert node.output("cat /scratch/kept; rm /scratch/kept") == "kept"
+def test_stopped_array_is_assembled_with_its_data(standing):
+    standing.output("echo kept >/scratch/kept; umount /scratch; mdadm --stop --scan")
+    standing.output(SCRATCH, timeout_s=120)
+    assert standing.output("cat /scratch/kept; rm /scratch/kept") == "kept"
 
 
 @pytest.mark.parametrize("tool", ["mdadm", "mkfs.xfs", "mount"])
@@ -120,15 +135,17 @@ def test_killed_at_any_step_ends_mounted(bare, tool, moment):
     assert re.search(r"sunit=64\s+swidth=512 blks", bare.output("xfs_info /scratch"))
 
 
-def _device(node, number):
-    serial = node.scratch[number].serial
-    return node.output(f"lsblk -d -n -o PATH,SERIAL | awk '$2 == \"{serial}\" {{print $1}}'")
+def _devices(node):
+    """Devices of the drives that are plugged in, by number."""
+    numbers = {disk.serial: number for number, disk in enumerate(node.scratch)}
+    lines = [line.split() for line in node.output("lsblk -d -n -o PATH,SERIAL").splitlines()]
+    return {numbers[line[1]]: line[0] for line in lines if line[-1] in numbers}
 
 
 def _settled(node):
     """Device of a drive that was plugged in, once the guest has it."""
     deadline = time.monotonic() + 60
-    while not (device := _device(node, SEVENTH)):
+    while not (device := _devices(node).get(SEVENTH)):
         assert time.monotonic() < deadline, "the guest does not see the drive"
         time.sleep(0.5)
     node.output("udevadm settle")
@@ -137,13 +154,13 @@ def _settled(node):
 
 def _take_down(node):
     node.output("umount /scratch 2>/dev/null; mdadm --stop --scan 2>/dev/null; udevadm settle")
-    devices = " ".join(_device(node, number) for number in range(SCRATCH_DISKS))
-    node.output(f"wipefs -q -a -f {devices} && udevadm settle")
+    node.output(f"wipefs -q -a -f {' '.join(_devices(node).values())} && udevadm settle")
 
 
 def _nothing_on(node, numbers):
-    devices = [_device(node, number) for number in numbers]
-    return all(node.run(f"blkid -p {device}").status == 2 for device in devices)
+    devices = _devices(node)
+    found = node.output("; ".join(f"blkid -p {devices[number]}; echo $?" for number in numbers))
+    return set(found.split()) == {"2"}  # what blkid says where it finds nothing
 
 
 def _one_line(ran):

@@ -11,10 +11,10 @@ ASK = (
 )
 
 
-@pytest.fixture
-def container(node, cloud):
+@pytest.fixture(scope="module")
+def container(instance, moved, cloud):
     """What stands before a command that is to run behind a hop of its own, as in a container's network."""
-    node.output(
+    instance.output(
         "ip netns add container && ip link add outside type veth peer name inside netns container"
         " && ip address add 172.31.0.1/30 dev outside && ip link set outside up"
         " && ip -n container address add 172.31.0.2/30 dev inside && ip -n container link set inside up"
@@ -22,8 +22,7 @@ def container(node, cloud):
     )
     cloud.network.route("172.31.0.0/30")
     yield "ip netns exec container"
-    node.output("ip netns delete container; sysctl -q -w net.ipv4.ip_forward=0")
-    cloud.imds.hop_limit = 1
+    instance.output("ip netns delete container; sysctl -q -w net.ipv4.ip_forward=0")
 
 
 def test_token_reaches_the_node_itself(node, container):
@@ -38,4 +37,6 @@ def test_token_does_not_reach_a_container(node, container):
 
 def test_two_hops_reach_it(node, container, cloud):
     cloud.imds.hop_limit = 2
-    assert node.output(f"{container} {ASK}") == "200"
+    ran = node.run(f"{container} {ASK}")
+    cloud.imds.hop_limit = 1
+    assert ran.stdout.strip() == "200", ran.stderr

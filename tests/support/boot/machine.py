@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,9 +20,10 @@ from support.boot.root import DISK_ID, disk_image
 SCRATCH_DISKS, SCRATCH_BYTES = 8, 3_800_000_000_000
 # Software emulation on two busy cores: the guest needs half a minute to its agent, a busy machine several times that.
 BOOT_S = 300
-# The last three make a boot three times as fast. An emulated processor has nothing to leak, its counter is the host's,
-# and code that lies at the same address in every process is translated once.
-COMMAND_LINE = f"root=PARTUUID={DISK_ID:08x}-01 ro console=ttyS0 mitigations=off tsc=reliable norandmaps"
+ROOT = f"root=PARTUUID={DISK_ID:08x}-01"
+# The last three make a boot twice as fast. An emulated processor has nothing to leak, its counter is the host's, and
+# code that lies at the same address in every process is translated once.
+COMMAND_LINE = f"{ROOT} ro console=ttyS0 mitigations=off tsc=reliable norandmaps"
 
 
 class Instance:
@@ -36,7 +38,8 @@ class Instance:
 
     def __init__(self, folder: Path, root: Path, network: Network, *, instance_type: str = "p5.48xlarge") -> None:
         self._folder, self._network, self._type = folder, network, instance_type
-        (self._kernel,) = (root / "root" / "boot").glob("vmlinuz-*")
+        (kernel,) = (root / "root" / "boot").glob("vmlinuz-*")
+        self._kernel = Path(shutil.copy(kernel, folder / "vmlinuz"))
         self._root = Disk(image=folder / "root.img", model=ROOT_MODEL, serial="vol0a1b2c3d4e5f60718")
         disk_image(root, self._root.image)
         self.scratch = [
@@ -84,9 +87,12 @@ class Instance:
 
     @property
     def arguments_of_grub(self) -> str:
-        """What the boot loader would give the kernel at the next boot, as the guest has configured it."""
+        """What the boot loader would give the kernel at the next boot, as the guest has configured it.
+
+        But for the root: the boot loader names it after the drive, whose name can change from boot to boot.
+        """
         line = self.output(r"grep -m1 -E '^\s*linux\s' /boot/grub/grub.cfg")
-        return line.split(maxsplit=2)[2]
+        return re.sub(r"\broot=\S+", ROOT, line.split(maxsplit=2)[2])
 
     def run(self, command: str, *, timeout_s: float = 60) -> Ran:
         """Run a line of shell as root in the guest."""

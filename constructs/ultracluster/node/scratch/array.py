@@ -86,6 +86,13 @@ def _assembled(node: Node, disks: list[Disk]) -> str:
     uuid = ":".join(digits[start : start + 8] for start in range(0, len(digits), 8))
     device = str(node.path(DEVICE))
     node.run("mdadm", "--assemble", device, f"--uuid={uuid}", *(disk.path for disk in disks), timeout=_MAKE_S)
+    return _named(node, device)
+
+
+def _named(node: Node, device: str) -> str:
+    """The device, once udev has given it its name, which mdadm does not always wait for."""
+    if node.has("udevadm"):
+        node.run("udevadm", "settle", "--timeout=30", check=False)
     return device
 
 
@@ -101,7 +108,7 @@ def _created(node: Node, disks: list[Disk]) -> str:
         said = done.stderr.splitlines() or [f"mdadm ended with status {done.status}"]
         why = next((line for line in said if any(f"{path} " in f"{line} " for path in paths)), said[-1])
         raise NodeError(f"no array over {' '.join(disk.name for disk in disks)}: {why}")
-    return device
+    return _named(node, device)
 
 
 def _stop(node: Node, disks: list[Disk]) -> None:
