@@ -82,7 +82,7 @@ def fit(instance, cloud):
 @pytest.fixture(scope="session")
 def rebooted(instance, cloud, fit):
     """After data were put on scratch and the image's component with the settings ran, which reboots in the middle."""
-    instance.output("head -c 50M /dev/urandom >/scratch/data && sha256sum /scratch/data >/root/data.sha256")
+    instance.output("head -c 4M /dev/urandom >/scratch/data && sha256sum /scratch/data >/root/data.sha256")
     stages = []
 
     def execute(script: str, timeout_s: float) -> Outcome:
