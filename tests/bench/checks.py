@@ -1,7 +1,7 @@
 """(d) `ultracluster check`: one small template, growth, an absurd template, and its peers on the same files.
 
-`TEMPLATES` names the folder of templates for the peers; the limit of a fifteenth is meant for many. Without it they meet
-the few of our own reference app, where start-up is most of our time. `CHECKOV` names a checkov to measure beside
+`TEMPLATES` names the folder of templates for the peers; the limit of a fifteenth is meant for many. Without it they
+meet the few of our own reference app, where start-up is most of our time. `CHECKOV` names a checkov to measure beside
 cfn-lint. Findings are no failure here, so the exit status is not looked at.
 """
 
