@@ -18,8 +18,8 @@ from support.boot.root import DISK_ID, disk_image
 
 # As large as the real ones (p5.48xlarge: 8 x 3.8 TB), in files with holes.
 SCRATCH_DISKS, SCRATCH_BYTES = 8, 3_800_000_000_000
-# Software emulation on two busy cores: the guest needs half a minute to its agent, a busy machine several times that.
-BOOT_S = 300
+# Software emulation on two busy cores: the guest needs a minute to its agent, a busy machine several times that.
+BOOT_S = 600
 ROOT = f"root=PARTUUID={DISK_ID:08x}-01"
 # The last three make a boot twice as fast. An emulated processor has nothing to leak, its counter is the host's, and
 # code that lies at the same address in every process is translated once.
@@ -108,7 +108,7 @@ class Instance:
         assert ran.status == 0, f"{command}: status {ran.status}: {ran.stderr or ran.stdout}"
         return ran.stdout.strip()
 
-    def look(self, commands: Mapping[str, str], *, timeout_s: float = 180) -> dict[str, str]:
+    def look(self, commands: Mapping[str, str], *, timeout_s: float = 400) -> dict[str, str]:
         """What some commands print, whatever their status, by name; all in one go."""
         told = json.dumps(dict(commands)).encode()
         return dict(json.loads(self.output_of(["python3", "-c", _LOOK], told, timeout_s=timeout_s)))
