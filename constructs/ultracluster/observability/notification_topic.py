@@ -7,6 +7,7 @@ one topic with its policy; the key is billed monthly.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -16,12 +17,16 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from ultracluster.findings import finding, raise_if_errors
+from ultracluster.plan.references import is_unresolved
 from ultracluster.values import dataclass
 
 __all__ = ["NotificationTopic"]
 
 _USE_KEY = ["kms:Decrypt", "kms:GenerateDataKey*"]
 _Json = Mapping[str, object]
+
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
 class NotificationTopic(Construct):
@@ -38,6 +43,9 @@ class NotificationTopic(Construct):
             has to let the services in by itself.
         removal_policy: of the own key; a topic holds no data, so it goes with the stack.
 
+    Raises:
+        FindingsError: an address is none.
+
     Attributes:
         topic: where to publish and to subscribe.
         encryption_key: the key of the topic.
@@ -53,6 +61,11 @@ class NotificationTopic(Construct):
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
         super().__init__(scope, construct_id)
+        raise_if_errors(
+            finding("UC-API-011", f"{self.node.path}.emails[{index}]", f"{email!r} is no e-mail address")
+            for index, email in enumerate(emails)
+            if not is_unresolved(email) and _EMAIL.fullmatch(email) is None
+        )
         publishers = _publishers(cdk.Stack.of(self))
         key_statements = [*(_lets_use(publisher) for publisher in publishers), _auto_scaling(cdk.Stack.of(self))]
         self.encryption_key: kms.IKey = encryption_key or kms.Key(

@@ -8,6 +8,7 @@ from aws_cdk import aws_kms as kms
 from support.linting import lint_errors
 from support.nag import nag_report, reasons, unacknowledged
 from support.templates import all_properties, only, resources
+from ultracluster.findings import FindingsError
 from ultracluster.observability.notification_topic import NotificationTopic
 
 ALARMS = "arn:aws:cloudwatch:us-east-1:111122223333:alarm:*"
@@ -114,3 +115,8 @@ def test_addresses_that_differ_in_their_punctuation_only_are_all_subscribed(stac
     assert sorted(body["Properties"]["Endpoint"] for body in found.values()) == sorted(set(emails))
     (plain,) = [key for key, body in found.items() if body["Properties"]["Endpoint"] == "lead@example.com"]
     assert plain.startswith("OncallEmailLeadExampleCom")
+
+
+def test_what_is_no_address_is_told_with_its_place(stack):
+    with pytest.raises(FindingsError, match=r"Test/Odd\.emails\[1\]: 'oncall' is no e-mail address; .*\[UC-API-011\]"):
+        NotificationTopic(stack, "Odd", emails=["ml-oncall@example.com", "oncall"])
