@@ -26,7 +26,7 @@ LOOKS = {
     "command-line": "cat /proc/cmdline",
     "limits": "systemctl show --property=DefaultLimitMEMLOCK --property=DefaultLimitNOFILE",
     "tune": f"{PROGRAM} tune --stage boot --check; echo status $?",
-    "timers": "systemctl list-timers --all --no-legend",
+    "timers": "systemctl is-active apt-daily.timer apt-daily-upgrade.timer",
     "failed": "systemctl --failed --plain --no-legend",
     "state": "systemctl is-system-running",
     "units": "systemctl is-active ultracluster-node ultracluster-watch ultracluster-metrics ultracluster-health.timer",
