@@ -161,7 +161,7 @@ class TunedImage(Construct):
         zone = availability_zone or network.availability_zones[0]
         self.infrastructure = self._infrastructure(network.fleet_subnet(zone))
         self.distribution = self._distribution()
-        self.pipeline = self._pipeline(schedule, scan_for_vulnerabilities)
+        self.pipeline = self._pipeline(schedule, scan=scan_for_vulnerabilities)
         for route in network.outbound_routes([zone]):
             self.pipeline.add_resource_dependency(route)
         self._retire()
@@ -261,7 +261,7 @@ class TunedImage(Construct):
             tags=self._tags,
         )
 
-    def _pipeline(self, schedule: str | None, scan: bool) -> imagebuilder.CfnImagePipeline:  # noqa: FBT001
+    def _pipeline(self, schedule: str | None, *, scan: bool) -> imagebuilder.CfnImagePipeline:
         when = None
         if schedule is not None:
             when = _Pipeline.ScheduleProperty(

@@ -9,6 +9,7 @@ import re
 import shutil
 import tempfile
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 from .files import read_text
@@ -76,7 +77,7 @@ def _vendor_package(node: Node, folder: Path) -> Path:
     package = f"ubuntu/{architecture}/latest/amazon-cloudwatch-agent.deb"
     for name in ("assets/amazon-cloudwatch-agent.gpg", f"{package}.sig", package):
         url = f"{packages['agent_address']}/{name}"
-        node.retry(5, 5, lambda url=url: _download(url, folder))  # type: ignore[misc]
+        node.retry(5, 5, partial(_download, url, folder))
     if not node.has("gpg"):
         install(node, "gnupg")
     deb = folder / "amazon-cloudwatch-agent.deb"
