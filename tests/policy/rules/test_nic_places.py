@@ -292,3 +292,16 @@ def test_a_type_that_is_not_known_is_not_judged():
 
 def test_a_firewall_with_two_interfaces_needs_no_catalogue():
     assert not own_ids(fleet([entry(0, 0, "interface"), entry(0, 1, "interface")], "m7i.large"))
+
+
+@pytest.mark.parametrize(("types", "expected"), [(["p5.48xlarge"], set()), (["p5"], {"UC-EFA-009"})])
+def test_a_family_in_an_override_is_the_types_of_its_environment(types, expected):
+    """`p5` also names p5.4xlarge, which an environment of p5.48xlarge does not launch."""
+    place = {"LaunchTemplateId": {"Ref": "Lt"}, "Version": {"Fn::GetAtt": ["Lt", "LatestVersionNumber"]}}
+    environment = batch(types=types)
+    environment["Properties"]["ComputeResources"]["LaunchTemplate"] = {
+        **place,
+        "Overrides": [{**place, "TargetInstanceTypes": ["p5"]}],
+    }
+    found = template(Lt=launch_template(min_ip(range(32))), Env=environment)
+    assert own_ids(found) & {"UC-EFA-009"} == expected

@@ -87,7 +87,19 @@ def _batch_environment(environment: Resource) -> Iterator[LaunchPlace]:
         return
     yield LaunchPlace(base, types)
     for override in base["Overrides"].items():
-        yield LaunchPlace(override, tuple(override["TargetInstanceTypes"].items()) or types)
+        targets = [kind for target in override["TargetInstanceTypes"].items() for kind in _targeted(target, types)]
+        yield LaunchPlace(override, tuple(targets) or types)
+
+
+def _targeted(target: Value, types: tuple[Value, ...]) -> list[Value]:
+    """What an override launches: of a family, only the types that the environment lists where it lists some.
+
+    A name that is not known stays what it is, for whoever judges the types.
+    """
+    if not isinstance(target.state, str):
+        return [target]
+    family = f"{target.state}."
+    return [kind for kind in types if isinstance(kind.state, str) and kind.state.startswith(family)] or [target]
 
 
 def _pcs_node_group(group: Resource) -> Iterator[LaunchPlace]:
