@@ -17,6 +17,7 @@ from typing import Any
 from . import lifecycle
 from .files import locked, read_text, write_atomically
 from .host import Node, NodeError
+from .imds import ImdsError
 
 SUMMARY = "bring the node into service (--first), or its disks and mounts back"
 
@@ -35,7 +36,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, node: Node) -> int:
     """Boot; 1 when something failed."""
     with locked(node.path(LOCK)):
-        state = _state(node)
+        try:
+            state = _state(node)
+        except ImdsError as error:
+            return _unknown(args, node, error)
         if args.first or state.get("status") == RUNNING:
             return first(node, state)
         return again(node)
@@ -69,6 +73,17 @@ def again(node: Node) -> int:
     """A later boot: every step is tried, whatever became of the one before."""
     failed = [why for name, step in LATER.items() if (why := _why(node, name, step))]
     return 1 if failed else 0
+
+
+def _unknown(args: argparse.Namespace, node: Node, error: ImdsError) -> int:
+    """Which instance this is cannot be known: a later boot brings back what it can, a first one cannot go on."""
+    if args.first:
+        node.log = node.path(LOG)
+        node.say(f"FAILED at start: {error}")
+    else:
+        node.say(f"earlier runs are not known: {error}")
+        again(node)
+    return 1
 
 
 def _steps(node: Node, state: dict[str, Any]) -> None:

@@ -174,6 +174,29 @@ def test_a_metadata_service_that_is_late_is_waited_for(booting):
     assert booting.told == ["CONTINUE"]
 
 
+def test_without_metadata_a_later_boot_still_brings_back_what_it_can(booting):
+    assert booting.boot("--first")[0] == 0
+    booting.service.faults = Faults(status=500)
+    status, said = booting.boot()
+    assert status == 1
+    assert booting.steps[-3:] == ["later scratch", "later mounts", "later tune"]
+    assert said[0].startswith("ultracluster boot: earlier runs are not known: the metadata service gives no answer")
+    assert booting.told == ["CONTINUE"]
+
+
+def test_without_metadata_a_first_boot_fails_with_one_line_and_the_next_one_takes_it_up(booting):
+    booting.service.faults = Faults(status=500)
+    status, said = booting.boot("--first")
+    assert status == 1
+    assert booting.steps == []
+    (line,) = booting.log.splitlines()
+    assert "ultracluster: FAILED at start: the metadata service gives no answer to" in line
+    assert len(said) == 1
+    booting.service.faults = Faults()
+    assert booting.boot("--first")[0] == 0
+    assert booting.told == ["CONTINUE"]
+
+
 def test_two_boots_at_once_take_turns(booting):
     with booting.start("--first", HANG="scratch") as first:
         while "scratch" not in booting.steps:
