@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ultracluster.facts.compute_limits import limit
 from ultracluster.facts.images import recommended_root_gib
 from ultracluster.facts.instances import UnknownInstanceType, instance_type
+from ultracluster.facts.lustre_client import lustre_client
 from ultracluster.facts.node_tuning import boot_opt_ins, opt_ins
 from ultracluster.findings import Finding, finding
 from ultracluster.plan.capacity import CapacityRequest, check_capacity
@@ -190,7 +191,7 @@ def _check_counts(request: FleetRequest, subject: str) -> Iterable[Finding]:
 
 
 def _check_tuning(request: FleetRequest, subject: str) -> Iterable[Finding]:
-    known = boot_opt_ins()
+    known = (*boot_opt_ins(), *lustre_client().groups)
     for name in request.tuning:
         if name not in known:
             of_images = name in opt_ins()

@@ -147,7 +147,8 @@ class FleetSpec(SpecModel):
     tuning: Many[Name] = Field(
         default=(),
         description="Settings of nodes that are not applied unasked, by the names of the table of settings: "
-        "large-memory-writeback, lustre-tcp-buffers, head-node. Those that take a reboot belong into an image.",
+        "large-memory-writeback, lustre-tcp-buffers, head-node; of clients of Lustre: checkpoint-writers, "
+        "large-directories, sequential-readers. Those that take a reboot belong into an image.",
         examples=[["large-memory-writeback"]],
     )
     mounts: Many[Name] | None = Field(

@@ -87,8 +87,9 @@ def test_small_file_systems_and_few_clients_are_not_loaded_further(machine, caps
     assert ("keep their defaults" in capsys.readouterr().err) is left_out
 
 
-def test_opt_in_groups_only_where_a_mount_asks_for_them(machine):
-    LustreHost(machine, LUSTRE | {"tuning": ["checkpoint_writers", "large_directories"]})
+def test_opt_in_groups_only_where_the_fleet_asks_for_them(machine):
+    LustreHost(machine, LUSTRE)
+    machine.settings["tuning"] = ["checkpoint-writers", "large-directories", "large-memory-writeback"]
     machine.command(
         "lctl", '[[ $1 != get_param || $2 == -N ]] || for i in 1 2 3; do echo "osc.a-OST$i-osc-f.x=8"; done'
     )
@@ -103,7 +104,8 @@ def test_opt_in_groups_only_where_a_mount_asks_for_them(machine):
 
 
 def test_a_parameter_that_older_clients_lack_is_left_out(machine):
-    LustreHost(machine, LUSTRE | {"tuning": ["large_directories"]})
+    LustreHost(machine, LUSTRE)
+    machine.settings["tuning"] = ["large-directories"]
     machine.command("lctl", "[[ $* != *statahead_xattr* ]]")
     lustre.tune_after_mount(machine.node())
     assert not any("statahead_xattr" in value for value in values(machine))

@@ -50,4 +50,4 @@ def test_nodes_get_all_of_it_as_plain_values():
     assert json.loads(json.dumps(section)) == section
     assert len(section["parameters"]) == len(DOCUMENT["parameters"])
     assert section["layouts"]["logs"]["stripe_count"] == 1
-    assert lustre_client().groups == ("checkpoint_writers", "large_directories", "sequential_readers")
+    assert lustre_client().groups == ("checkpoint-writers", "large-directories", "sequential-readers")

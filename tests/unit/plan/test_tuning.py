@@ -7,11 +7,13 @@ import json
 import pytest
 
 from support.fleets import fleet, ids
+from ultracluster.facts.lustre_client import lustre_client
 from ultracluster.facts.node_tuning import boot_opt_ins, least_nodes, left_alone, opt_ins, tuning_rows, tuning_sources
 from ultracluster.plan.bootstrap import BootstrapInputs, user_data_requests
 from ultracluster.plan.fleet import check_fleet, plan_fleet
 from ultracluster.plan.node_settings import node_settings
 from ultracluster.plan.user_data_parts import Shared, Text
+from ultracluster.spec.fleet import FleetSpec
 
 
 def settings(**changes):
@@ -62,6 +64,15 @@ def test_a_name_that_nobody_knows():
     found = check_fleet(fleet(tuning=("faster",)), subject="Train")
     assert [each.subject for each in found] == ["Train.tuning"]
     assert "large-memory-writeback" in found[0].fix
+
+
+def test_groups_of_lustre_clients_are_asked_for_like_every_other_setting():
+    """One list of names in the fleet; the table of settings and that of Lustre share none."""
+    assert not set(lustre_client().groups) & set(opt_ins())
+    assert check_fleet(fleet(tuning=lustre_client().groups), subject="Train") == ()
+    assert settings(tuning=("sequential-readers", "head-node"))["tuning"] == ["head-node", "sequential-readers"]
+    description = str(FleetSpec.model_fields["tuning"].description)
+    assert [name for name in (*boot_opt_ins(), *lustre_client().groups) if name not in description] == []
 
 
 def test_names_get_to_the_nodes():

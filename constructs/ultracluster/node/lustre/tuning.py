@@ -70,7 +70,7 @@ def after_mount(node: Node, mount: dict[str, Any]) -> dict[str, int]:
         node.say(f"{mount['path']}: {small}; requests in flight keep their defaults")
     done = {}
     for row in node.facts["lustre"]["parameters"]:
-        if not _applies(node, row, groups=mount.get("tuning", ())) or (small and row["loads_servers"]):
+        if not _applies(node, row) or (small and row["loads_servers"]):
             continue
         parameter = row["name"].replace("{fs}", name)
         if row["if_present"] and node.run("lctl", "get_param", "-N", parameter, check=False).status:
@@ -116,9 +116,9 @@ def _small(node: Node, name: str) -> str:
     return f"{clients} clients at most" if clients <= facts["skip_clients"] else ""
 
 
-def _applies(node: Node, row: dict[str, Any], groups: Any = ()) -> bool:  # noqa: ANN401 - a list of the settings
+def _applies(node: Node, row: dict[str, Any]) -> bool:
     if row["group"]:
-        return bool(row["group"] in groups)
+        return row["group"] in node.settings.get("tuning", ())
     if row["transport"] and row["transport"] not in set(_transports(node)):
         return False
     record = node.instance_type()
