@@ -129,8 +129,9 @@ def _holds(node: Node, rows: Sequence[Row], scope: Scope) -> Iterator[Step]:
 
 
 def _kernel(node: Node, rows: Sequence[Row], _scope: Scope) -> Iterator[Step]:
-    yield KernelArgumentsStep(node, rows)
-    yield CommandLineStep(node, rows)
+    arguments = tuple(f"{row['name']}={row['value']}" for row in rows)
+    yield KernelArgumentsStep(node, _ids(rows), arguments)
+    yield CommandLineStep(node, _ids(rows), arguments)
 
 
 def _time(node: Node, rows: Sequence[Row], _scope: Scope) -> Iterator[Step]:

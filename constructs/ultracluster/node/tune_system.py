@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
 
 from . import NodeError
 from .files import read_text, write_atomically
@@ -137,17 +135,21 @@ class SysctlStep(_Step):
         return self.node.path("/proc/sys/" + self.name.replace(".", "/"))
 
 
-class KernelArgumentsStep:
+@dataclass
+class _KernelStep(_Step):
+    """Arguments of the kernel.
+
+    Attributes:
+        arguments: `NAME=value`.
+    """
+
+    arguments: tuple[str, ...]
+
+
+class KernelArgumentsStep(_KernelStep):
     """Arguments of the kernel: by grubby where it is (Amazon Linux), else by a drop-in of GRUB."""
 
     title = "kernel arguments"
-    after = ()
-
-    def __init__(self, node: Node, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Take the rows."""
-        self.node = node
-        self.rows = tuple(row["id"] for row in rows)
-        self.arguments = [f"{row['name']}={row['value']}" for row in rows]
 
     def drift(self) -> str | None:
         """The first argument that the next boot lacks."""
@@ -176,17 +178,10 @@ class KernelArgumentsStep:
         return set(read_text(self.node.path(_GRUB), "").replace('"', " ").split())
 
 
-class CommandLineStep:
+class CommandLineStep(_KernelStep):
     """What the kernel that runs was booted with; only a reboot changes it, and that is not ours to do."""
 
     title = "running kernel"
-    after = ()
-
-    def __init__(self, node: Node, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Take the rows."""
-        self.node = node
-        self.rows = tuple(row["id"] for row in rows)
-        self.arguments = [f"{row['name']}={row['value']}" for row in rows]
 
     def drift(self) -> str | None:
         """The first argument that it was booted without."""
